@@ -1,81 +1,113 @@
-"""Writes docs/claims.md, all claims of all papers in one table, from the studies' JSON: `python docs/claims.py`.
+"""Writes docs/claims.md, all claims of all papers in three lists, from the studies' JSON: `python docs/claims.py`.
 
-The same files give the same page. `heedful reproduce PAPER --out docs/studies` writes a study's page and JSON.
+The same files give the same page. `heedful reproduce PAPER` writes a study's page and JSON;
+`python benchmarks/claims.py --write` simulates the rule.
 """
 
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import nan
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from heedful.measures import Estimate
 from heedful.papers import STUDIES
-from heedful.papers.claim_rule import claim_number, summary_sentence, verdict_counts
-from heedful.papers.reproduction import OldClaim, Study, Verdict
+from heedful.papers.claim_rule import (
+    HOW,
+    ORIGINS,
+    claims_of,
+    effect_text,
+    judge_claim,
+    margins_hash,
+    sets_text,
+    summary_sentence,
+)
+from heedful.papers.reproduction import JudgedClaim, SetEffect, Study
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "claims.md"
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+PAGE, RATES = DOCS / "claims.md", DOCS / "claim_rates.json"
+FOLDERS = ("papers", "studies")
+"""Where a study's JSON can be; the first counts."""
 
-HEAD = """\
-# Every claim, and what became of it
+HEAD = f"""\
+# Every claim, and the result
 
-Each paper's claims, put to the same statistical test: *confirmed* or *contradicted* only if the whole 95 % interval
-lies beyond the smallest difference that matters, allowing for the number of the paper's claims; *not confirmed* says no
-more than that; *not tested* means fewer than five trained models. A claim is quoted from the paper, or it is our
-reading of it, and then says so. Numbers are ours, each in its own unit.
+{HOW}
+
+Sizes in words have one meaning on all pages: *the vast majority* is more than 75%, *most* more than half, *many* or *a
+significant number* more than 10%. Two or three seeds say little about how much seeds vary, so the variance between
+seeds of each dataset is averaged with that of the claim's other datasets (weight: two degrees of freedom). Shares and
+AUROC have intervals on the logit scale. There is no correction for the number of claims: if nothing is there, a dataset
+holds in at most 2.5% of cases, and two of two in 0.06%. Margins, with their reasons, are in each paper's `claims.toml`.
+
+Claims in the paper's words, our readings of a paper (a threshold or the scope is ours, or its text was not available)
+and our own findings are three lists, and are never added up.
 
 This page is made by `python docs/claims.py` from the files that `heedful reproduce` writes.
 """
 
 
+def result_file(name: str) -> Path | None:
+    """The JSON of a study; None if it was not run."""
+    files = (DOCS / folder / f"{name}.json" for folder in FOLDERS)
+    return next((file for file in files if file.exists()), None)
+
+
 def studies_done() -> dict[str, Study]:
     """The studies that were run, in their order."""
-    return {name: study for name, study in STUDIES.items() if (DOCS / "studies" / f"{name}.json").exists()}
+    return {name: study for name, study in STUDIES.items() if result_file(name)}
 
 
-def read_claims(name: str) -> tuple[str, list[OldClaim]]:
-    """The scale at which a study was last done, and its claims as they were tested."""
-    content = json.loads((DOCS / "studies" / f"{name}.json").read_text(encoding="utf-8"))
-    return content["scale"], [_claim(claim) for claim in content["claims"]]
+def read_claims(name: str) -> tuple[str, list[JudgedClaim]]:
+    """The scale at which a study was last run, and its claims; claims without a stored result are not tested."""
+    file, stated = result_file(name), claims_of(STUDIES[name].folder)
+    content = json.loads(file.read_text(encoding="utf-8")) if file else {"scale": "", "claims": []}
+    stored = {each["claim"]["id"]: each for each in content["claims"] if "word" in each}
+    return content["scale"], [
+        _judged(claim, stored[key]) if key in stored else judge_claim(claim, {}) for key, claim in stated.items()
+    ]
 
 
-def _claim(content: dict[str, Any]) -> OldClaim:
-    parts = {name: _estimate(part) for name, part in content["parts"].items()}
-    p = nan if content["p"] is None else content["p"]
-    return OldClaim(**{**content, "parts": parts, "pooled": _estimate(content["pooled"]), "p": p})
+def outdated(name: str) -> list[str]:
+    """Claims of a study that were judged by other margins than those of `claims.toml`."""
+    return [each.claim.id for each in read_claims(name)[1] if each.sets and each.margins != margins_hash(each.claim)]
 
 
-def _estimate(content: dict[str, float | None]) -> Estimate:
+def _judged(claim: Any, content: Mapping[str, Any]) -> JudgedClaim:
+    return JudgedClaim(
+        claim=claim,
+        sets=tuple(SetEffect(**{**each, "effect": _estimate(each["effect"])}) for each in content["sets"]),
+        word=content["word"],
+        p=nan if content["p"] is None else content["p"],
+        mean=content["mean"] and _estimate(content["mean"]),
+        new_set=content["new_set"] and tuple(content["new_set"]),
+        decides=content["decides"],
+        margins=content["margins"],
+    )
+
+
+def _estimate(content: Mapping[str, float | None]) -> Estimate:
     return Estimate(**{name: nan if number is None else number for name, number in content.items()})
 
 
 def claims_page() -> str:
     """The whole page."""
-    studies = [(study, *read_claims(name)) for name, study in studies_done().items()]
-    everything = [claim for _, _, claims in studies for claim in claims]
-    parts = [
-        HEAD,
-        f"**{summary_sentence(everything)}**\n",
-        "## Paper by paper\n",
-        table(["paper", "scale", *VERDICTS], [_counts(*study) for study in studies]) + "\n",
-        "## OldClaim by claim\n",
-        table(
-            ["paper", "claim", "verdict", "our number (95 % interval)", "whose words"],
-            [[_short_link(study), *claim_cells(claim)] for study, _, claims in studies for claim in claims],
-        ),
-    ]
-    return "\n".join(parts) + "\n"
+    judged = {name: read_claims(name)[1] for name in studies_done()}
+    parts = [HEAD, *_papers(judged)]
+    for origin, title in ORIGINS.items():
+        own = [(name, each) for name, claims in judged.items() for each in claims if each.claim.origin == origin]
+        rows = [[f"[{name}](papers/{name}.md)", *claim_cells(each)] for name, each in own]
+        parts += [f"## {title}\n", table(["paper", *CELLS], rows) + "\n"]
+    return "\n".join([*parts, *rates_table()]) + "\n"
 
 
-def _counts(study: Study, scale: str, claims: Sequence[OldClaim]) -> list[str]:
-    counts = verdict_counts(claims)
-    return [f"[{_cited(study)}](papers/{study.name}.md)", scale, *(str(counts[verdict]) for verdict in VERDICTS)]
+def _papers(judged: Mapping[str, Sequence[JudgedClaim]]) -> list[str]:
+    rows = [[f"[{_cited(STUDIES[name])}](papers/{name}.md)", summary_sentence(own)] for name, own in judged.items()]
+    return ["## Paper by paper\n", table(["paper", "claims in its words"], rows) + "\n"]
 
 
 def _cited(study: Study) -> str:
@@ -83,15 +115,26 @@ def _cited(study: Study) -> str:
     return re.sub(r", (?:arXiv:[\d.]+|aclanthology\.org\S+)", "", study.paper)
 
 
-def _short_link(study: Study) -> str:
-    return f"[{study.name}](studies/{study.name}.md)"
+CELLS = ("claim", "result", "holds", "ours (the paper's), by dataset", "what would decide it")
 
 
-def claim_cells(claim: OldClaim) -> list[str]:
-    """The claim, its verdict in bold where it is decided, its number, and whether the paper is quoted."""
-    decided = claim.verdict in ("confirmed", "contradicted")
-    verdict = f"**{claim.verdict}**" if decided else claim.verdict
-    return [claim.statement, verdict, claim_number(claim), "quoted" if claim.quote else "our reading"]
+def claim_cells(judged: JudgedClaim) -> list[str]:
+    """The claim, its word, on which datasets, our effect next to the paper's, and what would decide an open claim."""
+    claim = judged.claim
+    effects = [
+        f"{each.data} {effect_text(claim, each.effect.value)}"
+        + (f" ({effect_text(claim, each.paper)})" if each.paper is not None else "")
+        for each in judged.sets
+        if each.counts
+    ]
+    return [claim.statement, f"**{judged.word}**", sets_text(judged), ", ".join(effects), judged.decides]
+
+
+def rates_table() -> list[str]:
+    """How often the rule says "replicated" in simulated worlds, as `benchmarks/claims.py --write` left it."""
+    content = json.loads(RATES.read_text(encoding="utf-8"))
+    rows = [[str(row[name]) for name in content["columns"]] for row in content["rows"]]
+    return ["## How often the rule is right\n", f"{content['about']}\n", table(content["columns"], rows)]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -102,4 +145,3 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(claims_page(), encoding="utf-8")
-    print(PAGE)

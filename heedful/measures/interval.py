@@ -86,8 +86,8 @@ def bounded_interval(values: Part, *, within: tuple[float, float] | None = None,
     Args:
         within: the range; None: 0 to 1 or -1 to 1 if all values lie there, else 0 and more if none is negative.
 
-    >>> bounded_interval(torch.tensor([1.0, 1.0, 0.5]))  # mean_interval: 0.116... to 1.549...
-    Estimate(value=0.833..., low=0.1..., high=0.9..., n=3)
+    >>> bounded_interval(torch.tensor([1.0, 0.9, 0.8]))  # mean_interval: 0.651... to 1.148...
+    Estimate(value=0.89..., low=0.362..., high=0.993..., n=3)
     """
     cells = _cells(values)
     estimate = mean_interval(cells, level=level)

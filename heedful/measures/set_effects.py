@@ -74,10 +74,16 @@ class Effect:
         return None
 
     def _df(self) -> float:
-        """Satterthwaite's degrees of freedom of the sum of both variances."""
+        """Satterthwaite's degrees of freedom of the sum of both variances; of the texts if only `_least` counts."""
         of_seeds, total = self.of_seeds / self.seeds, self.error() ** 2
-        share = of_seeds / total if total > 0 else 1.0
+        share = 0.0 if total <= self._least() ** 2 else of_seeds / total
         return 1 / (share**2 / max(1.0, self.df) + (1 - share) ** 2 / max(1, self.texts - 1))
+
+    def _least(self) -> float:
+        """The smallest error of a share of 0 or 1: that of a share which half a text moves inside; else 0."""
+        inside = self._inside(self.mean)
+        is_extreme = self.is_share and abs(inside - self.mean) > 0
+        return sqrt(inside * (1 - inside) / (self.texts + 1)) if is_extreme else 0.0
 
     def _inside(self, share: float) -> float:
         """The share, moved off 0 and 1 by half a text."""
@@ -90,11 +96,9 @@ class Effect:
         return 1 / (1 + exp(-number)) if self.is_share else number
 
     def _scaled(self, error: float) -> float:
-        """The error on the scale of `_logit`; of a share of 0 or 1, that of a share moved inside."""
-        if not self.is_share:
-            return error
-        variance = self._inside(self.mean) * (1 - self._inside(self.mean))
-        return max(error, sqrt(variance / (self.texts + 1)) if self.mean in (0.0, 1.0) else 0.0) / variance
+        """The error on the scale of `_logit`."""
+        inside = self._inside(self.mean)
+        return max(error, self._least()) / (inside * (1 - inside)) if self.is_share else error
 
 
 def effect_of(values: Cells, *, is_share: bool = False) -> Effect | None:

@@ -11,10 +11,9 @@ from scipy.stats import binomtest
 
 from heedful.measures import (
     Estimate,
+    bounded_interval,
     difference_interval,
     mean_interval,
-    pooled_interval,
-    pooled_p_value,
     score_interval,
 )
 from heedful.measures.interval import beyond_luck, seeds_dominate, share_interval, wilson_ends
@@ -304,39 +303,24 @@ def test_one_text_has_no_score():
     assert is_undefined(estimate) and estimate.n == 1
 
 
-# several sets
+# within a range
 
 
-def test_sets_are_a_sample_of_all_sets():
-    parts = [mean + 0.01 * normal(2, 50, number=number) for number, mean in enumerate((0.1, 0.4, 0.7))]
-    means = [part.mean().item() for part in parts]
-    expected = stats.t.interval(0.95, 2, loc=sum(means) / 3, scale=stats.sem(means))
-    estimate = pooled_interval(parts)
-    assert numbers(estimate) == pytest.approx((sum(means) / 3, *expected))
-    assert estimate.n == 150
-
-
-def test_sets_that_happen_to_agree_are_no_more_certain_than_their_texts():
-    part = normal(30)
-    estimate = pooled_interval([part - part.mean(), (part - part.mean()).flip(0), 2 * (part - part.mean())])
-    assert width(estimate) >= 2 * 1.96 * (part.std() * sqrt(6 / 30) / 3).item()
-
-
-def test_of_one_set_it_is_the_interval_of_its_mean():
-    part = skewed(2, 13)
-    assert pooled_interval([part, torch.full((3, 4), nan)]) == mean_interval(part)
-    assert is_undefined(pooled_interval([])) and isnan(pooled_p_value([], 0.0))
-    assert isnan(pooled_p_value([torch.tensor([1.0])], 0.0))
-
-
-def test_at_the_p_value_the_bound_is_an_end_of_the_interval():
-    for count in (1, 4):
-        for bound in (-0.5, 0.2, 3.0):
-            parts = [0.5 + normal(2, 20, number=number) for number in range(count)]
-            p = pooled_p_value(parts, bound)
-            estimate = pooled_interval(parts, level=1 - p)
-            assert 0 < p < 1
-            assert min(abs(estimate.low - bound), abs(estimate.high - bound)) == pytest.approx(0, abs=1e-6)
+def test_bounded_intervals_stay_within_the_range_and_far_from_it_change_nothing():
+    high = torch.tensor([[0.9, 1.0, 0.99, 0.2], [1.0, 1.0, 0.98, 0.99]], dtype=torch.float64)
+    assert mean_interval(high).high > 1
+    bounded = bounded_interval(high)
+    assert 0 < bounded.low < bounded.value < bounded.high < 1 and bounded.value == high.mean()
+    assert bounded_interval(2 * high - 1).low > -1 and bounded_interval(2 * high - 1).high < 1  # as tau
+    assert bounded_interval(torch.tensor([0.0, 0.0, 5.0])).low == 0.0
+    assert bounded_interval(torch.tensor([-3.0, 0.0, 5.0])).low < -3.0
+    narrow = 0.5 + 0.001 * normal(2, 50)
+    assert numbers(bounded_interval(narrow)) == pytest.approx(numbers(mean_interval(narrow)), abs=1e-5)
+    share = torch.tensor([1.0] * 18 + [0.0] * 2)
+    assert bounded_interval(share) == mean_interval(share)
+    assert bounded_interval(torch.full((4,), 0.0)) == mean_interval(torch.full((4,), 0.0))
+    beyond = torch.tensor([1.5, 0.9, 0.4, 0.9, 1.2])  # of AUROC: the mean is inside, the values need not be
+    assert bounded_interval(beyond, within=(0.0, 1.0)).high < 1 < mean_interval(beyond).high
 
 
 def test_arguments_are_left_untouched():
@@ -344,7 +328,7 @@ def test_arguments_are_left_untouched():
     before = [tensor.clone() for tensor in arguments]
     score_interval(*arguments)
     mean_interval(arguments[0])
-    pooled_interval(arguments)
+    bounded_interval(arguments[0])
     assert all(torch.equal(*both) for both in zip(before, arguments, strict=True))
 
 

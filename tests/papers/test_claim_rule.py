@@ -1,7 +1,10 @@
-"""Numbers of tables, and the rule by which claims are judged."""
+"""The rule by which claims are judged, on numbers made by hand; and numbers of tables."""
 
 from dataclasses import replace
+from datetime import date
 from math import isnan
+from pathlib import Path
+from runpy import run_path
 
 import pytest
 import torch
@@ -10,175 +13,208 @@ from scipy import stats
 from heedful.measures import Estimate
 from heedful.papers import claim_rule
 from heedful.papers.claim_rule import (
-    FEWEST_TRAININGS,
-    Part,
-    claim_bounds_text,
-    claim_details,
-    claim_number,
-    claim_parts,
-    claim_unit,
+    claim_word,
+    effect_text,
+    judge_claim,
+    margins_hash,
+    sets_text,
     summary_sentence,
 )
-from heedful.papers.reproduction import Cell, OldClaim
+from heedful.papers.reproduction import Cell, Claim, Study
 from support.runs import RUN
-from support.synthetic_results import described, known, made_cell, share
+from support.synthetic_results import described, known, made_cell, made_results, share
 
-# Claims in words.
-
-NUMBER = Estimate(0.1234, 0.1, 0.15, 100)
-
-
-def with_verdicts(claim, *verdicts):
-    return [replace(claim, id=f"claim_{place}", verdict=verdict) for place, verdict in enumerate(verdicts)]
+NAMES = ("a", "b", "c", "d")
+CLAIM = Claim("so", "quote", "section 1", "It is so.", "more", "x.y", "nats", 0.05, "a reason", date.min, NAMES)
+TEXTS = 200
 
 
-def test_the_summary_counts_every_verdict(claim):
-    several = with_verdicts(claim, "contradicted", "confirmed", "not confirmed", "confirmed", "not confirmed")
-    assert summary_sentence(several) == "Of 5 claims, 2 are confirmed, 2 not confirmed, 1 contradicted."
-    untested = [*several, *with_verdicts(claim, "not tested")]
-    assert summary_sentence(untested) == "Of 6 claims, 2 are confirmed, 2 not confirmed, 1 contradicted (1 not tested)."
-    single = with_verdicts(claim, "confirmed")
-    assert summary_sentence(single) == "Of 1 claim, 1 is confirmed, 0 not confirmed, 0 contradicted."
+def near(mean, *, seeds=3, spread=0.01, seed_spread=0.0, number=0):
+    """[seed text]: values around the mean."""
+    generator = torch.Generator().manual_seed(number)
+    noise = torch.randn(seeds, TEXTS, generator=generator, dtype=torch.float64)
+    shift = torch.randn(seeds, 1, generator=generator, dtype=torch.float64)
+    return mean + spread * (noise - noise.mean()) + seed_spread * (shift - shift.mean())
 
 
-UNITS = {
-    "nats": ("0.123 (0.100 to 0.150) nats", "confirmed above 0.150, contradicted below 0.050"),
-    "AtteFa": ("0.123 (0.100 to 0.150) in AtteFa", "confirmed above 0.150, contradicted below 0.050"),
-    "share of texts": ("12.3 % (10.0 to 15.0 %) of texts", "confirmed above 15.0 %, contradicted below 5.0 %"),
-    "accuracy": ("12.3 (10.0 to 15.0) percentage points of accuracy", "confirmed above 15.0, contradicted below 5.0"),
-}
+def judged(*means, claim=CLAIM, printed=None, failed=(), **values):
+    """The claim, judged on datasets with these effects."""
+    sets = {
+        name: near(mean, number=place, **values) for place, (name, mean) in enumerate(zip(NAMES, means, strict=False))
+    }
+    return judge_claim(claim, sets, printed or {}, failed)
 
 
-def test_a_claim_s_number_and_its_parts_are_in_its_own_unit(claim):
-    assert claim_number(claim) == "not measured"
-    for unit, texts in UNITS.items():
-        tested = replace(claim, unit=unit, pooled=NUMBER)
-        assert (claim_number(tested), claim_bounds_text(tested)) == texts
-    tested = replace(claim, parts={"sst2": NUMBER, "snli": NUMBER}, excepts=("snli",))
-    shares = replace(tested, unit="fraction of a text's items")
-    assert claim_parts(shares)[0] == ("sst2", "12.3 % (10.0 to 15.0 %)")
-    assert claim_parts(tested)[1] == ("snli (excepted by the paper)", "0.123 (0.100 to 0.150)")
-    assert claim_unit(replace(tested, unit="accuracy")) == "percentage points of accuracy"
+def outcome(mean, claim=CLAIM, **values):
+    return judged(mean, claim=claim, **values).sets[0].outcome
 
 
-def test_details_say_what_the_verdict_rests_on_and_leave_out_what_does_not_apply(claim):
-    number = Estimate(0.12, 0.1, 0.14, 100)
-    tested = replace(claim, quote="", pooled=number, trainings=7, exceptions=("c",), left_out=("d", "e"))
-    tested = replace(tested, unadjusted="confirmed", verdict="not confirmed")
-    assert claim_details(tested) == (
-        "Measured: x - y; confirmed above 0.150, contradicted below 0.050. Source: section 1. Trained models: 7. "
-        "Exceptions: c. Left out, for they have not learnt their task: d; e. By itself, without allowing for the other "
-        "claims, it would be confirmed. If there is a difference, it is surely too small to matter."
-    )
-    tested = replace(claim, pooled=NUMBER, trainings=5, unadjusted="confirmed", verdict="confirmed")
-    assert claim_details(tested) == (
-        "Measured: x - y; confirmed above 0.150, contradicted below 0.050. "
-        'The paper, section 1: "so it is". Trained models: 5.'
-    )
-    few = claim_details(replace(claim, trainings=FEWEST_TRAININGS - 1))
-    assert few.endswith("Trained models: 4, too few to test the claim (5 are needed).")
-    for low, high, is_small in ((0.06, 0.14, True), (0.04, 0.14, False), (0.06, 0.16, False)):
-        tested = replace(claim, pooled=Estimate(0.1, low, high, 9), verdict="not confirmed")
-        assert ("too small to matter" in claim_details(tested)) == is_small
+def test_an_effect_holds_on_a_set_if_its_direction_is_certain_and_its_size_is_not_negligible():
+    assert [outcome(mean) for mean in (0.2, 0.0, -0.2)] == ["holds", "no relevant effect", "opposite"]
+    assert outcome(0.2, spread=4.0) == "open"  # the direction is not certain
+    assert outcome(0.045, seed_spread=0.01) == "open"  # certain, and below the margin, but perhaps not surely
+    baseline = replace(CLAIM, kind="share", baseline=0.5, margin=0.1)
+    values = {"a": share(0.8, 3), "b": share(0.5, 3), "c": share(0.2, 3), "d": share(0.58, 3)}
+    outcomes = [each.outcome for each in judge_claim(baseline, values).sets]
+    assert outcomes == ["holds", "no relevant effect", "opposite", "open"]
 
 
-MARGIN = 0.05
-CLAIM = OldClaim("something", "Something is so.", "it is so", "section 1", "a number", "units", MARGIN)
+def test_no_loss_and_the_same_are_judged_against_the_margin():
+    no_loss, same = (replace(CLAIM, kind=kind) for kind in ("no_loss", "same"))
+    assert [outcome(mean, no_loss) for mean in (0.2, 0.0, -0.04, -0.05, -0.2)] == [
+        *("holds", "holds", "holds", "open", "opposite")
+    ]
+    assert [outcome(mean, same) for mean in (0.2, 0.04, 0.0, 0.05, -0.2)] == [
+        *("opposite", "holds", "holds", "open", "opposite")
+    ]
 
 
-def near(mean, texts=200, seeds=5, spread=0.1, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return mean + spread * torch.randn(seeds, texts, generator=generator, dtype=torch.float64)
+def test_the_word_follows_from_the_outcomes_on_the_sets_that_count():
+    for outcomes, word in {
+        "hhh": "replicated",
+        "hho": "replicated",
+        "hhn": "replicated",
+        "hhx": "mixed",
+        "hoo": "open",
+        "ho": "open",
+        "hn": "mixed",
+        "h": "open",
+        "nno": "not replicated",
+        "nx": "not replicated",
+        "no": "open",
+        "o": "open",
+        "": "not tested",
+    }.items():
+        named = {"h": "holds", "x": "opposite", "n": "no relevant effect", "o": "open"}
+        assert claim_word([named[letter] for letter in outcomes]) == word, outcomes
+    assert claim_word(["holds"], single=True) == "replicated"
+    assert judged(0.2, claim=replace(CLAIM, sets=("a",))).word == "replicated"
+    assert judged(0.2).word == "open"
 
 
-def parts(*means, seeds=5):
-    return {f"set {number}": Part(near(mean, seed=number, seeds=seeds)) for number, mean in enumerate(means)}
+def test_sets_that_the_paper_excepts_or_does_not_show_or_that_were_not_learned_are_shown_and_do_not_count():
+    claim = replace(CLAIM, excepts={"c": "its exception"}, stand_ins={"b": "for B"})
+    result = judged(0.2, 0.2, -0.2, -0.2, claim=claim, printed={"a": 0.3, "d": 0.01})
+    assert [each.counts for each in result.sets] == [True, True, False, False]
+    assert [each.why for each in result.sets][1:3] == ["stands in: for B", "its exception"]
+    assert "own effect" in result.sets[3].why
+    assert (result.word, sets_text(result)) == ("replicated", "on 2 of 2 datasets")
+    result = judged(0.2, 0.2, -0.2, failed=["c"])
+    assert (result.word, result.sets[2].counts) == ("replicated", False)
+    empty = judge_claim(CLAIM, {"a": torch.full((2, 3), torch.nan)})
+    assert (empty.word, empty.sets, isnan(empty.p), sets_text(empty)) == ("not tested", (), True, "no dataset")
 
 
-def judged(*means, claim=CLAIM, seeds=5):
-    return claim_rule.test_claim(claim, parts(*means, seeds=seeds))
+def test_effects_that_vary_in_size_are_replicated_and_the_mean_only_describes_them():
+    result = judged(0.1, 0.3, 0.5, 2.0)
+    assert result.word == "replicated"
+    assert result.mean is not None and result.new_set is not None
+    assert result.mean.value == pytest.approx(0.725, abs=0.01) and result.mean.low < 0.05
+    assert result.new_set[0] < result.mean.low
+    means = [0.1, 0.3, 0.5, 2.0]
+    low, high = stats.t.interval(0.95, 3, loc=sum(means) / 4, scale=stats.sem(means))
+    assert (result.mean.low, result.mean.high) == (pytest.approx(low, abs=0.02), pytest.approx(high, abs=0.02))
+    assert judged(0.2).mean is None and judged(0.2, 0.3).new_set is None
 
 
-def test_an_effect_or_its_absence_is_decided_beyond_the_margin_around_the_baseline():
-    for sign, verdict in ((1, "confirmed"), (-1, "contradicted")):
-        assert judged(sign * 0.2).verdict == verdict
-        assert judged(sign * 0.2, sign * 0.25, sign * 0.3).verdict == verdict
-    for mean in (0.02, -0.02, 0.05, -0.05):
-        claim = claim_rule.test_claim(CLAIM, {"set": Part(near(mean, spread=0.001))})
-        assert claim.pooled.low * claim.pooled.high > 0
-        assert claim.verdict == "not confirmed"
-    no_less = replace(CLAIM, kind="no_less")
-    assert judged(0.0, claim=no_less).verdict == "confirmed"
-    assert judged(-0.2, claim=no_less).verdict == "contradicted"
-    assert judged(-MARGIN, claim=no_less).verdict == "not confirmed"
-    above_half = replace(CLAIM, baseline=0.5)
-    assert above_half.bounds == pytest.approx((0.45, 0.55))
-    assert replace(above_half, kind="no_less").bounds == pytest.approx((0.45, 0.45))
-    assert judged(0.6, claim=above_half).verdict == "confirmed"
-    assert judged(0.4, claim=above_half).verdict == "contradicted"
-    assert judged(0.52, claim=above_half).verdict == "not confirmed"
+def test_the_partial_conjunction_p_value_by_hand():
+    """Of four sets three must show the effect: (4 - 3 + 1) times the third smallest p value."""
+    result = judged(0.2, 0.2, 0.2, 0.0)
+    assert result.p == pytest.approx(0.0, abs=1e-6)
+    result = judged(0.2, 0.2, 0.0, 0.0)
+    assert result.p == pytest.approx(1.0, abs=0.1)  # two p values of one half
+    assert judged(0.0, 0.0, claim=replace(CLAIM, kind="no_loss")).p < 1e-6
 
 
-def test_sets_that_vary_widen_the_interval_and_one_that_disagrees_is_named_and_is_no_veto():
-    assert judged(0.1, 0.1, 0.1).verdict == "confirmed"
-    assert judged(-0.1, 0.1, 0.3).verdict == "not confirmed"
-    for sign, verdict in ((1, "confirmed"), (-1, "contradicted")):
-        claim = judged(*[sign * 0.5] * 9, sign * -0.1)
-        assert (claim.verdict, claim.exceptions) == (verdict, ("set 9",))
-    claim = judged(-0.4, 0.4)  # beyond no bound there is nothing to except from
-    assert (claim.exceptions, claim.p) == ((), 1.0)
+def test_the_paper_s_number_is_compared_with_one_further_run():
+    values = {"a": near(0.3, seed_spread=0.1, seeds=5)}
+    inside, outside = (judge_claim(CLAIM, values, {"a": number}).sets[0] for number in (0.45, 1.5))
+    assert (inside.predicted, outside.predicted) == (True, False)
+    assert judge_claim(CLAIM, values).sets[0].predicted is None
 
 
-def test_parts_that_are_excepted_undefined_or_not_learnt_do_not_count():
-    claim = judged(0.2, 0.25, -0.9, claim=replace(CLAIM, excepts=("set 2",)))
-    assert list(claim.parts) == ["set 0", "set 1", "set 2"]
-    assert claim.pooled.value == pytest.approx(0.225, abs=0.01)
-    assert (claim.trainings, claim.exceptions) == (10, ())
-    unknown = Part(torch.full((5, 4), torch.nan), trainings=5)
-    others = {"not": Part(near(-0.9), beats_constant=False), "unknown": unknown}
-    claim = claim_rule.test_claim(CLAIM, {"learnt": Part(near(0.2)), **others})
-    assert (claim.verdict, list(claim.parts), claim.left_out) == ("confirmed", ["learnt"], ("not",))
-    empty = claim_rule.test_claim(CLAIM, {"unknown": unknown})
-    assert (judged().verdict, empty.verdict, empty.parts) == ("not tested", "not tested", {})
-    assert claim_rule.cell_has_learnt(made_cell("sst2", "bilstm"))
-    constant = made_cell("sst2", "bilstm", columns={"prediction.label": share(0.5), "prediction.correct": share(0.5)})
-    assert not claim_rule.cell_has_learnt(constant)
-    assert not claim_rule.part_of(near(0.2), made_cell("sst2", "bilstm"), constant).beats_constant
+def test_an_open_claim_says_what_would_decide_it():
+    result = judged(0.1, 0.1, 0.1, seed_spread=0.1, spread=0.001)
+    assert result.word == "open"
+    assert "a: " in result.decides and "seeds (now 3)" in result.decides
+    assert judged(0.2, seeds=1).decides == "a: a second seed"
+    assert judged(0.2).decides == "another dataset"
+    assert judged(0.2, 0.2).decides == ""
+    close = judged(-0.05, -0.05, claim=replace(CLAIM, kind="no_loss"), spread=1.0)
+    assert (close.word, close.decides.count("too close to the margin")) == ("open", 2)
 
 
-def test_trainings_are_counted_over_parts_or_given_and_with_fewer_than_five_nothing_is_tested():
-    for seeds, verdict in ((4, "not tested"), (5, "confirmed")):
-        claim = judged(0.2, seeds=seeds)
-        assert (claim.trainings, claim.verdict, claim.unadjusted) == (seeds, verdict, verdict)
-        assert claim.pooled.value == pytest.approx(0.2, abs=0.02)
-    assert judged(0.2, 0.2, 0.2, seeds=2).trainings == 6
-    assert claim_rule.test_claim(CLAIM, {"set": Part(near(0.2, seeds=1), trainings=9)}).trainings == 9
-    undefined = near(0.2)
-    undefined[0] = torch.nan
-    assert Part(undefined).count == 4
+def test_margins_have_a_hash_that_changes_with_them_and_not_with_words():
+    assert judged(0.2).margins == margins_hash(CLAIM) == margins_hash(replace(CLAIM, statement="Else."))
+    for change in ({"margin": 0.04}, {"baseline": 0.1}, {"sets": ("a",)}, {"excepts": {"a": "so"}}, {"kind": "same"}):
+        assert margins_hash(replace(CLAIM, **change)) != margins_hash(CLAIM)
 
 
-def decided(*p_values):
-    each = replace(CLAIM, unadjusted="confirmed", verdict="confirmed")
-    adjusted = claim_rule.decide([replace(each, id=f"claim_{number}", p=p) for number, p in enumerate(p_values)])
-    return [claim.verdict == "confirmed" for claim in adjusted]
+def study(**parts):
+    nothing = {"runs": lambda scale: [], "tables": lambda results: [], "figures": lambda results: []}
+    return Study("tiny", "attefa", "Tiny", "Nobody", {"small": ""}, **{**nothing, **parts})
 
 
-def test_holm_by_hand_over_the_claims_that_are_tested():
-    assert decided(0.04) == [True]
-    assert decided(0.03, 0.01) == [True, True]  # .01 x 2, .03 x 1
-    assert decided(0.03, 0.026) == [False, False]  # .026 x 2 is too much, and ends it
-    assert decided(0.03, 0.001, 0.02) == [True, True, True]  # .001 x 3, .02 x 2, .03 x 1
-    assert decided(0.03, 0.001, 0.026) == [False, True, False]
-    sure = replace(CLAIM, p=0.04, unadjusted="contradicted", verdict="contradicted")
-    untested = [replace(CLAIM, id=f"untested_{number}") for number in range(5)]
-    assert claim_rule.decide([*untested, sure]) == [*untested, sure]
+def judged_on(claim, *cells, **parts):
+    return claim_rule._judged_on(claim, study(**parts), made_results(*cells))
 
 
-def test_the_p_value_agrees_with_the_interval():
-    for mean in (0.06, 0.065, 0.07, 0.08, -0.065, -0.08):
-        claim = judged(mean, mean + 0.002, mean - 0.002, mean + 0.01)
-        assert (claim.p < claim_rule.ERROR) == (claim.verdict != "not confirmed")
+def test_models_of_a_set_are_averaged_and_each_is_paired_with_its_partner():
+    cells = [
+        made_cell("a", encoder, method, columns={"x.y": value, "x.z": 0.1})
+        for (encoder, method), value in {
+            ("rnn", "new"): 0.8,
+            ("cnn", "new"): 0.4,
+            ("rnn", "old"): 0.2,
+            ("cnn", "old"): 0.3,
+            ("gru", "new"): 9.0,
+        }.items()
+    ]
+    claim = replace(CLAIM, of={"encoder": "rnn or cnn", "method": "new"}, minus={"method": "old"})
+    assert judged_on(claim, *cells).sets[0].effect.value == pytest.approx((0.6 + 0.1) / 2, abs=1e-3)
+    claim = replace(CLAIM, of={"encoder": "rnn", "method": "new"}, minus={"measure": "x.z"})
+    assert judged_on(claim, *cells).sets[0].effect.value == pytest.approx(0.7, abs=1e-3)
+    named = replace(CLAIM, measure="doubled", of={"encoder": "rnn", "method": "new"})
+    doubled = {"doubled": lambda cell: 2 * cell.columns["x.y"]}
+    assert judged_on(named, *cells, columns=doubled).sets[0].effect.value == pytest.approx(1.6, abs=1e-3)
+    missing = {"doubled": lambda cell: 2 * cell.columns["not.measured"]}
+    assert judged_on(named, *cells, columns=missing).word == "not tested"
+    of_results = {"doubled": lambda results, data: near(0.5)}
+    assert judged_on(named, *cells, measures=of_results).sets[0].effect.value == pytest.approx(0.5)
+
+
+def test_only_the_side_that_must_have_learned_its_task_is_asked():
+    constant = {"prediction.label": share(0.5), "prediction.correct": share(0.5), "x.y": 0.9}
+    cells = [made_cell("a", "rnn", "bad", columns=constant), made_cell("a", "rnn", "good", columns={"x.y": 0.1})]
+    claim = replace(CLAIM, of={"method": "bad"}, minus={"method": "good"})
+    assert not claim_rule.cell_has_learnt(cells[0]) and claim_rule.cell_has_learnt(cells[1])
+    for side, counts in {"": True, "minus": True, "of": False, "both": False}.items():
+        assert judged_on(replace(claim, learnt=side), *cells).sets[0].counts == counts
+
+
+def test_claims_in_words():
+    first, second = judged(0.2, 0.2), judged(0.0, 0.0, 0.0)
+    own = replace(first, claim=replace(CLAIM, origin="own"))
+    assert summary_sentence([first, first, second, own]) == "2 of 3 quoted claims replicated; 1 not replicated."
+    assert summary_sentence([first]) == "1 of 1 quoted claims replicated." and summary_sentence([own])[:2] == "No"
+    assert sets_text(judged(0.2, -0.2, 0.0)) == "on 1 of 3 datasets (1 opposite, 1 no relevant effect)"
+    number = Estimate(0.1234, 0.1, 0.15, 100)
+    assert effect_text(CLAIM, number) == "0.123 (0.100 to 0.150)" and effect_text(CLAIM, None) == "–"
+    assert effect_text(replace(CLAIM, unit="accuracy"), number) == "12.3 (10.0 to 15.0)"
+    assert effect_text(replace(CLAIM, unit="share of texts"), 0.5) == "50.0 %"
+
+
+# The rule in simulated worlds: a quick version of benchmarks/claims.py.
+
+
+def test_a_claim_is_hardly_ever_replicated_by_chance_and_mostly_if_it_is_true():
+    words = run_path(str(Path(__file__).parents[2] / "benchmarks" / "claims.py"))["words"]
+    assert words(0.0, 0.0, 3, 3, 200)["replicated"] == 0
+    assert words(3.0, 1.0, 3, 3, 60)["replicated"] >= 57
+    assert words(0.0, 0.0, 4, 5, 60)["not replicated"] >= 40  # absence needs seeds: .80 with five
+
+
+# Numbers of tables.
 
 
 def scored(*accuracies, columns=None):
@@ -201,12 +237,18 @@ def test_scores_are_averaged_over_seeds_or_those_of_the_audited_texts():
     assert known(claim_rule.score_estimate(audited, "accuracy")) == claim_rule.estimate(share(0.9))
 
 
-def test_differences_and_values_elsewhere():
+def test_differences_are_no_shares_and_values_elsewhere_are_left_out():
     difference = claim_rule.paired(near(0.5, seeds=3, spread=0), near(0.2, seeds=2, spread=0))
-    assert difference.shape == (2, 200)
+    assert difference.shape == (2, TEXTS)
     assert difference.mean() == pytest.approx(0.3)
     values = claim_rule.only_where(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[True, False, True]]))
     estimate = claim_rule.estimate(values)
     assert (estimate.n, estimate.value) == (2, 2.0)
     empty = claim_rule.entry(None, 0.3)
     assert (empty.ours, empty.paper) == (None, 0.3)
+    alike = torch.zeros(3, 100, dtype=torch.float64)
+    assert known(claim_rule.entry(alike).ours).low == 0
+    equal = known(claim_rule.entry(alike, is_difference=True).ours)
+    assert equal.low == pytest.approx(-equal.high) and equal.high > 0.01
+    same = judge_claim(replace(CLAIM, kind="no_loss"), {"a": alike}).sets[0].effect
+    assert same.low == pytest.approx(-same.high) and same.high > 0.01

@@ -32,8 +32,7 @@ def reproduce(monkeypatch, tmp_path):
             StudyRun("mock-1", "average", "average", "additive", RunWithBase(run(seed))) for seed in range(3)
         ],
         tables=lambda results: [],
-        claims=lambda results: [],
-        figures=lambda results, claims: [],
+        figures=lambda results: [],
     )
     monkeypatch.setitem(STUDIES, "tiny", study)
 

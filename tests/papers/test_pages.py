@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import claims
 import pytest
 
 from heedful.papers import STUDIES
@@ -20,3 +21,8 @@ def test_a_page_was_made_by_its_command_and_nothing_failed(name):
     assert {f"{figure['name']}.svg" for figure in written["figures"]} == {
         path.name for path in (PAGES / name).iterdir()
     }
+
+
+def test_results_were_judged_by_the_margins_that_claims_toml_states():
+    """Results of before the present rule have no hash, and are not shown as judged."""
+    assert {name: claims.outdated(name) for name in STUDIES if claims.outdated(name)} == {}

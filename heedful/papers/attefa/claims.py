@@ -57,11 +57,6 @@ def attefa_by_adversary(cell: Cell) -> Float[Tensor, "adversary text"]:
     return torch.stack([_attefa(cell, number) for number in range(len(family_of(cell).seeds))])
 
 
-def best_attefa(cell: Cell) -> Float[Tensor, "one text"]:
-    """The same for the adversary with the lowest loss."""
-    return _attefa(cell, family_of(cell).best).unsqueeze(0)
-
-
 def divergence_by_adversary(cell: Cell) -> Float[Tensor, "adversary text"]:
     """How far each adversary moved attention, text by text."""
     return torch.stack([_texts(cell, JS(number + 1)) for number in range(len(family_of(cell).seeds))])
@@ -124,7 +119,6 @@ def compared_with(
 
 COLUMNS: Mapping[str, Callable[[Cell], Values]] = {
     "attefa": attefa_by_adversary,
-    "best_attefa": best_attefa,
     "jsd": divergence_by_adversary,
     "largest_jsd": farthest_divergence,
     "jsd_below_maximum": lambda cell: divergence_by_adversary(cell) - log(2),

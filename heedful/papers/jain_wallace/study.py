@@ -232,6 +232,7 @@ def _counterfactuals(results: Results) -> Table:
 
 
 PAPER = "Jain & Wallace 2019, {}".format
+AGREEMENTS = {"leave-one-out": LEAVE_ONE_OUT, "gradient": GRADIENT}
 
 
 def figures(results: Results) -> list[Figure]:
@@ -247,8 +248,10 @@ def figures(results: Results) -> list[Figure]:
         ),
         *intervals_figure(
             {
-                (cell.data, name): estimate(cell.columns[EACH_OTHER] - cell.columns[column], is_difference=True)
-                for name, column in {"leave-one-out": LEAVE_ONE_OUT, "gradient": GRADIENT}.items()
+                (cell.data, f"minus tau of attention and {name}"): estimate(
+                    cell.columns[EACH_OTHER] - cell.columns[column], is_difference=True
+                )
+                for name, column in AGREEMENTS.items()
                 for cell in results.select(EACH_OTHER, column, encoder=BILSTM, method=ADDITIVE)
             },
             difference,
@@ -256,8 +259,10 @@ def figures(results: Results) -> list[Figure]:
         ),
         *intervals_figure(
             {
-                (cell.data, name): estimate(paired(average.columns[column], cell.columns[column]), is_difference=True)
-                for name, column in {"leave-one-out": LEAVE_ONE_OUT, "gradient": GRADIENT}.items()
+                (cell.data, f"{name}, average - BiLSTM"): estimate(
+                    paired(average.columns[column], cell.columns[column]), is_difference=True
+                )
+                for name, column in AGREEMENTS.items()
                 for cell in results.select(column, encoder=BILSTM, method=ADDITIVE)
                 if (average := results.find(column, data=cell.data, encoder=AVERAGE, method=ADDITIVE)) is not None
             },

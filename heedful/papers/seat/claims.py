@@ -110,7 +110,6 @@ def _beyond_best(method: str, name: str, sign: float) -> Callable[[Results, str]
     Args:
         sign: 1 if a larger value is better, else -1.
     """
-
     column, role = name.removeprefix("log10 "), SENSITIVITY if name == SENSITIVITY_AREA("attention") else ""
 
     def values(results: Results, data: str, encoder: str, method: str) -> Values | None:

@@ -192,8 +192,8 @@ def figures(results: Results) -> list[Figure]:
         *histogram_figure(cells, LARGEST_TO_SEED, axis, (0.0, 0.7), histogram),
         *intervals_figure(
             {
-                (data, f"{MLP_IMPOSED.label} - {other.label}"): estimate(values, is_difference=True)
-                for other in (MLP_UNIFORM, MLP)
+                (data, f"the bilstm's attention - {name}"): estimate(values, is_difference=True)
+                for name, other in {"uniform": MLP_UNIFORM, "its own": MLP}.items()
                 for data in results.datasets
                 if (values := gain(results, data, MLP_IMPOSED, other)) is not None
             },

@@ -87,7 +87,6 @@ def test_a_short_text_in_which_a_word_was_replaced_is_drawn_for_each_data_set(re
         "figure_5_top_k_overlap",
         "noise_bilstm",
         "noise_minilm",
-        "steadier",
         "certified",
     }
     assert set(figures) == others | {"heat_sst2", "heat_rotten_tomatoes"}

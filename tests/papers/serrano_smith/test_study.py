@@ -47,5 +47,5 @@ def test_the_four_cases_of_a_flip_make_up_all_texts_and_every_figure_is_drawn():
     results = results_of(STUDY)
     for _, entries in STUDY.tables(results)[1].rows:
         assert sum(known(entry.ours).value for entry in entries) == pytest.approx(1)
-    names = [figure.name for figure in STUDY.figures(results, {})]
+    names = [figure.name for figure in STUDY.figures(results)]
     assert names == ["figure_3_7", "figure_4_8", "figure_5_6_10", "figure_11"]

@@ -40,10 +40,10 @@ def test_scores_are_recorded_of_the_models_that_are_drawn(results):
     }
 
 
-def test_of_three_labels_none_is_favoured_by_v_w(results):
+def test_of_three_labels_none_is_favored_by_v_w(results):
     claims = judged_claims(STUDY, results)
-    assert "newsgroups_topics3" not in claims["favoured_label_scores_higher"].parts
-    assert "newsgroups_topics3" in claims["indicative_words_score_higher"].parts
+    assert "newsgroups_topics3" not in {each.data for each in claims["favored_label_scores_higher"].sets}
+    assert claims["indicative_words_score_higher_three_labels"].sets
     scores = {about: entries for about, entries in STUDY.tables(results)[1].rows}
     assert scores["newsgroups_topics3", "dp, lambda 100"][1].ours is None
 
@@ -51,7 +51,7 @@ def test_of_three_labels_none_is_favoured_by_v_w(results):
 def test_every_figure_is_drawn_and_synthetic_sets_alone_give_trajectories_alone(results):
     assert not [about for table in STUDY.tables(results) for about, _ in table.rows if about[0].startswith("planted")]
     real = ["polarity", "attention", "polarity_large", "attention_large", "additive", "weights"]
-    names = [figure.name for figure in STUDY.figures(results, {})]
+    names = [figure.name for figure in STUDY.figures(results)]
     assert names[:6] == real and len(names) == 12
     planted = Results("small", tuple(cell for cell in results.cells if cell.role == "planted"))
-    assert [figure.name for figure in STUDY.figures(planted, {})] == names[6:]
+    assert [figure.name for figure in STUDY.figures(planted)] == names[6:]

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
-import torch
 
+from heedful.measures.set_effects import effect_of
 from heedful.papers.sun_lu.token_history import (
     by_token,
     indicative,
@@ -13,6 +13,7 @@ from heedful.papers.sun_lu.token_history import (
     shares,
     split_shares,
     sunken_shares,
+    token_values,
     trajectories,
 )
 from heedful.token_scores.measurements import RECORD
@@ -47,20 +48,27 @@ def test_scores_are_the_last_ones_in_the_texts_beside_the_class_of_each_word():
     mixed = {**names, "film": 1}
     assert by_token(recorded(1.0, [1.0, 2.0, 3.0, 4.0], mixed))["class"][:4].to_list() == [-2, -1, 1, 1]
     local = UP.filter(measure="attention").with_columns(pl.lit("attention_local").alias("measure"), -pl.col("value"))
-    assert torch.equal(
-        shares(cell(pl.concat([UP, local])), indicative, neutral), torch.tensor([[1.0, 0.5, 0.0]]).double()
-    )
+    assert shares(cell(pl.concat([UP, local])), indicative, neutral).nanmean() == pytest.approx(0.5)
 
 
-def test_shares_by_hand_and_the_favoured_label():
+def test_auroc_by_hand_with_delong_s_variance_and_the_favored_label():
+    """Label-indicative words at -3, -1, 4 and neutral ones at 1, -2: above 0, .5, 1 and 1/3, 2/3 of the others."""
     by_seed = shares(cell(UP, recorded(2.0, [0.0] * 6)), indicative, neutral)
-    assert by_seed.tolist() == [[0.0, 0.5, 1.0], [0.5, 0.5, 0.5]]
-    assert shares(cell(UP), of_label(1), of_label(0)).tolist() == [[1.0]]
+    assert by_seed.nanmean(1).tolist() == pytest.approx([0.5, 0.5]) and by_seed[:, -1].isnan().all()
+    s10, s01 = 0.25, 1 / 18  # variances of 0, .5, 1 and of 1/3, 2/3
+    effect = effect_of(by_seed[:1], is_share=True)
+    assert effect is not None
+    # With the same sums of squares, over m (m + n - 1) / (m + n) instead of m - 1.
+    assert effect.of_texts == pytest.approx((5 / 4) * (s10 * 2 / 9 + s01 * 1 / 4))
+    assert shares(cell(UP), of_label(1), of_label(0)).nanmean() == 1.0
     down = recorded(-2.0, [3.0, 1.0, 2.0, 0.0, 0.0, 0.0])
-    assert split_shares(cell(UP, down)).tolist() == [[1.0], [0.5]]
-    sunken = sunken_shares(cell(UP, down))
-    assert sunken[0, :2].tolist() == [1.0, 0.5] and sunken[0, 2].isnan()
-    assert sunken[1, :2].isnan().all() and sunken[1, 2] == 0.0
+    assert split_shares(cell(UP, down)).nanmean(1).tolist() == [1.0, 0.5]
+    assert sunken_shares(cell(UP, down)).nanmean(1).tolist() == [0.75, 0.0]
+    assert token_values(cell(UP), "polarity", of_label(1)).nansum() == -4.0
+    with pytest.raises(KeyError, match="flow_B"):
+        token_values(cell(UP), "flow_B", neutral)
+    with pytest.raises(KeyError, match="token scores"):
+        shares(cell(), indicative, neutral)
 
 
 def test_frames_and_trajectories_name_the_kinds_of_words():

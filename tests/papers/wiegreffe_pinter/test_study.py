@@ -35,4 +35,4 @@ def test_tables_subtract_what_their_titles_say_and_figures_show_seeds_and_gains(
     figures = drawn(STUDY, results_of(STUDY))
     assert list(figures) == ["seeds", "seeds_histogram", "gains"]
     chart = figures["gains"].chart.to_json()
-    assert "uniform weights" in chart and "same prediction" not in chart
+    assert "bilstm's attention - uniform" in chart and "same prediction" not in chart
