@@ -24,7 +24,7 @@ language = "en"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["site", "generated/claims"]
+exclude_patterns = ["site"]
 highlight_language = "sh"
 smartquotes = False
 

@@ -1,7 +1,10 @@
-"""Pages that the package itself can tell: one a test, one a method, the commands, and each paper's claims.
+"""Pages that the package itself can tell: one a test, one a method, and the commands.
 
 Sphinx calls `write_pages` when a build begins (conf.py). Nothing of it is kept in the repository, so nothing can be out
 of date. tests.toml has what no docstring says: formulas, floors, costs.
+
+`python docs/generate.py` writes what is kept and can be made without a run: the papers' pages, from the JSON that
+`heedful reproduce NAME --out docs/papers` wrote and from their notes, and the README's table of them.
 """
 
 import inspect
@@ -13,15 +16,18 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS.parent / "tests"))
+sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "tests")]
 
 import typer
-from claims import CELLS, claim_cells, read_claims, studies_done, table
 
 from heedful.battery import BATTERY, PAIRS, BatteryTest, Question, adversarial_models
 from heedful.cli import app
 from heedful.formatting import format_number
+from heedful.papers import STUDIES
 from heedful.papers.claim_rule import summary_sentence
+from heedful.papers.study_pages import main_agreement, markdown_page
+from heedful.papers.study_pages import markdown_table as table
+from heedful.papers.study_report import StudyReport, read_report
 from heedful.schema import GROUPS
 from heedful.settings.validation import option_parameters
 from heedful.training.methods import METHODS, Method
@@ -71,7 +77,7 @@ def write_pages(docs: Path) -> None:
 
 def generated_pages() -> Pages:
     """Every page by its path."""
-    return test_pages() | method_pages() | {"commands.md": commands_page()} | claim_parts()
+    return test_pages() | method_pages() | {"commands.md": commands_page()}
 
 
 def read_notes() -> Notes:
@@ -237,20 +243,29 @@ def _names(parameter: Any) -> str:
     return ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
 
 
-def claim_parts() -> Pages:
-    """For the page of each paper, its claims and what became of them."""
-    pages = {}
-    for name, study in studies_done().items():
-        scale, claims = read_claims(name)
-        rows = [claim_cells(claim) for claim in claims]
-        parts = [
-            f"{study.paper}.",
-            f"**{summary_sentence(claims)}** At scale *{scale}*: {study.scales[scale]}.",
-            table([*CELLS], rows),
-            f"[The whole study](../studies/{name}.md): tables next to the paper's, figures, and each claim's datasets.",
-        ]
-        pages[f"claims/{name}.md"] = "\n\n".join(parts) + "\n"
-    return pages
+PAPERS, README = DOCS / "papers", DOCS.parent / "README.md"
+TABLE = re.compile(r"(?<=<!-- made by python docs/generate.py -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def paper_reports() -> list[StudyReport]:
+    """What was last found of each study that has a page, in the order of the studies."""
+    return [read_report(study, PAPERS) for name, study in STUDIES.items() if (PAPERS / f"{name}.json").exists()]
+
+
+def kept_pages() -> dict[Path, str]:
+    """The page of each paper, and the README with its table of them."""
+    reports = paper_reports()
+    rows = [
+        [_linked(report), report.scale, summary_sentence(report.claims), main_agreement(report)] for report in reports
+    ]
+    made = f"\n{table(['paper', 'scale', 'quoted claims', 'agreement with its main table'], rows)}\n\n" if rows else ""
+    pages = {PAPERS / f"{report.study.name}.md": markdown_page(report) for report in reports}
+    return pages | {README: TABLE.sub(lambda _: made, README.read_text(encoding="utf-8"))}
+
+
+def _linked(report: StudyReport) -> str:
+    authors, _, _ = report.study.paper.partition(",")
+    return f"[{authors}, {report.study.title}](docs/papers/{report.study.name}.md)"
 
 
 def as_markdown(docstring: str) -> str:
@@ -285,3 +300,8 @@ def _first_line(thing: Any) -> str:
 
 def _toctree(names: Sequence[str] | Mapping[str, Any]) -> str:
     return "```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```"
+
+
+if __name__ == "__main__":
+    for place, text in kept_pages().items():
+        place.write_text(text, encoding="utf-8")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heedful.cli.output import Output
     from heedful.papers.pipeline import Prepared
     from heedful.papers.reproduction import StudyRun
-    from heedful.papers.study_pages import StudyReport
+    from heedful.papers.study_report import StudyReport
     from heedful.store.store import Store
 
 WIDE = 200
@@ -44,7 +44,8 @@ def reproduce(options: ReproduceOptions) -> None:
     from heedful.jobs.running import carry_out
     from heedful.papers import STUDIES
     from heedful.papers.pipeline import gather, plan_study, prepare_study
-    from heedful.papers.study_pages import as_json, summarize, write_study
+    from heedful.papers.study_pages import write_study
+    from heedful.papers.study_report import as_json, summarize
 
     printed, store = output(), open_store(options)
     console, processes = printed.console, options.workers or cores()
@@ -77,7 +78,7 @@ def reproduce(options: ReproduceOptions) -> None:
     results = gather(options.scale, prepared, store, store.audits, errors)
     report = summarize(study, results, command_options.command_line(), processes)
     page = write_study(report, Path(options.out))
-    print_study(console, report, page.with_suffix(""))
+    print_study(console, report, page.with_suffix(".md"))
     printed.say(f"Written: {page}")
     printed.end({"page": str(page), **as_json(report)}, result=str(page))
     if errors:
@@ -120,30 +121,25 @@ def names_by_key(prepared: "Prepared") -> dict[str, str]:
     return names
 
 
-def print_study(console: "Console", report: "StudyReport", folder: Path) -> None:
-    """How many claims hold, each claim with its verdict, then the tables; of a long one the first rows.
+def print_study(console: "Console", report: "StudyReport", page: Path) -> None:
+    """What was run and what became of the paper, its claims, strongest first, then the tables.
 
     Args:
-        folder: where the pages of long tables are.
+        page: where all rows of long tables are, of which the first are printed.
     """
-    from rich.padding import Padding
     from rich.text import Text
 
-    from heedful.papers.claim_rule import sets_text, summary_sentence
-    from heedful.papers.study_pages import is_long, table_cells, table_file
+    from heedful.papers.study_pages import claim_lines, lead
+    from heedful.papers.study_report import is_long, table_cells
 
-    console.print(f"\n[bold]{summary_sentence(report.claims)}[/bold]\n")
-    for judged in report.claims:
-        claim = judged.claim
-        color = {"replicated": "green", "not replicated": "red"}.get(judged.word, "yellow")
-        console.print(Text.assemble((f"{judged.word:>14}", f"bold {color}"), "  ", claim.statement))
-        console.print(Padding(Text(f"{sets_text(judged)}; {claim.origin}, {claim.place}", style="dim"), (0, 0, 0, 16)))
+    for line in (*lead(report), *claim_lines(report)):
+        console.print(Text(f"\n{line.replace('**', '')}"))
     console.print()
     for table in report.tables:
         head, rows = table_cells(table)
         first = rows[:FIRST_ROWS] if is_long(table) else rows
         console.print(make_table(head, first, text=range(len(table.head)), title=f"{table.name}: {table.title}"))
         if len(first) < len(rows):
-            console.print(f"{len(rows) - len(first)} more rows: {folder / table_file(table)}", markup=False)
+            console.print(f"{len(rows) - len(first)} more rows: {page}", markup=False)
         console.print(f"{table.note}\n", style="dim", markup=False)
     console.print(f"{report.facts['Trained models']} trained models; {report.facts['Computing time']}", markup=False)

@@ -39,15 +39,32 @@ LINES = "split(datum.label, ', ')"
 LINEAR, LOGARITHMIC = 0.01, [-1.0, -0.1, -0.01, 0.0, 0.01, 0.1, 1.0]
 """Up to where a symmetric logarithmic axis is linear, and the numbers along it."""
 BINS = 25
+PRINTED = "paper"
+"""The field that holds a number of the paper, and what its mark is called."""
+DASHED: dict[str, Any] = {"strokeDash": [4, 2], "strokeWidth": 2, "aria": False}
 MOST_POINTS = 150
 """Points drawn in one panel of a scatter plot."""
 
 
-def histograms(frame: pl.DataFrame, low: float, high: float, axis: str) -> Chart:
-    """Step histograms of `value` for each data set and model, one per class."""
+def histograms(
+    frame: pl.DataFrame, low: float, high: float, axis: str, printed: Mapping[tuple[str, str, str], float] = {}
+) -> Chart:
+    """Step histograms of `value` for each data set and model, one per class.
+
+    Args:
+        printed: the paper's mean for a dataset, model and class: a dashed line.
+    """
     classes = sorted(frame["class"].unique())
     bars = histogram(frame, ["data", "model", "class"], low, high, BINS)
     chart = steps(bars, color_by(classes, "class"), axis).properties(height=85)
+    drawn = {place for place in frame.select("data", "model", "class").unique().iter_rows()}
+    means = [(*place, mean) for place, mean in printed.items() if place in drawn]
+    if means:
+        paper = pl.DataFrame(means, schema=["data", "model", "class", PRINTED], orient="row")
+        chart.data = pl.concat([bars, paper], how="diagonal")
+        chart.layer = [layer.transform_filter(f"!isValid(datum.{PRINTED})") for layer in chart.layer]
+        rule = alt.Chart().transform_filter(f"isValid(datum.{PRINTED})").mark_rule(**DASHED)
+        chart.layer += [rule.encode(x=alt.X(f"{PRINTED}:Q", title=None), color=color_by(classes, "class"))]
     return _grid(chart, frame, ["100%"])
 
 
@@ -232,16 +249,16 @@ MUCH_WIDER = 2.0
 WIDTH, MARGIN = 430, 0.03
 
 
-def interval_limits(estimates: Estimates, mark: float = 0.0) -> Ends:
+def interval_limits(estimates: Estimates, *marks: float) -> Ends:
     """The ends of an axis on which the intervals can be read: all but outliers that would squeeze the others.
 
-    A series that lies elsewhere as a whole is no outlier: its points are shown.
+    A series that lies elsewhere as a whole is no outlier: its points are shown, and so are the marks, 0 among them.
     """
     known = [end for part in estimates.values() for end in (part.value, part.low, part.high) if isfinite(end)]
-    ends = [*known, mark]
+    ends = [*known, *marks, 0.0]
     first, _, third = quantiles(ends, method="inclusive")
     low, high = first - FAR_OUT * (third - first), third + FAR_OUT * (third - first)
-    usual = [mark, *(end for end in ends if low <= end <= high)]
+    usual = [*marks, 0.0, *(end for end in ends if low <= end <= high)]
     by_series: dict[str, list[float]] = {}
     for (_, series), part in estimates.items():
         if isfinite(part.value):
@@ -258,10 +275,13 @@ def beyond(estimates: Estimates, limits: Ends) -> dict[tuple[str, str], Estimate
     return {name: part for name, part in estimates.items() if part.low < low or part.high > high}
 
 
-def intervals(estimates: Estimates, axis: str, limits: Ends, mark: float = 0.0) -> Chart:
-    """A point and its interval for each (row, series), with a line at the mark.
+def intervals(estimates: Estimates, axis: str, limits: Ends, printed: Mapping[tuple[str, str], float] = {}) -> Chart:
+    """A point and its interval for each (row, series), with a line at 0.
 
     What lies beyond the limits is cut off, and an arrow at the edge says so.
+
+    Args:
+        printed: the paper's number for a row and series: an open diamond.
     """
     rows, series = (list(dict.fromkeys(names)) for names in zip(*estimates, strict=True))
     margin = MARGIN * (limits[1] - limits[0])
@@ -274,7 +294,7 @@ def intervals(estimates: Estimates, axis: str, limits: Ends, mark: float = 0.0) 
         color=color_by(series, "series", "circle"),
     )
     layers = [
-        dashed_rule().encode(x=alt.datum(mark)),
+        dashed_rule().encode(x=alt.datum(0.0)),
         base.mark_rule(strokeWidth=1.6, aria=False).encode(x=ends, x2="high:Q"),
         base.transform_filter("!datum.outside").mark_circle(size=46, opacity=1, aria=False).encode(x="value:Q"),
         *(
@@ -283,9 +303,13 @@ def intervals(estimates: Estimates, axis: str, limits: Ends, mark: float = 0.0) 
             .encode(x=alt.datum(edge))
             for side, edge in (("left", left), ("right", right))
         ),
+        base.transform_filter(f"isValid(datum.{PRINTED})")
+        .mark_point(shape="diamond", size=80, strokeWidth=1.6, opacity=1, aria=False)
+        .encode(x=f"{PRINTED}:Q"),
     ]
     height = len(rows) * (15 * len(series) + 12)
-    frame = _interval_frame(estimates, (left, right))
+    marks = pl.Series(PRINTED, [printed.get(place) for place in estimates], dtype=pl.Float64)
+    frame = _interval_frame(estimates, (left, right)).with_columns(marks.round_sig_figs(4))
     return alt.LayerChart(data=frame, layer=layers).properties(width=WIDTH, height=height)
 
 

@@ -22,8 +22,11 @@ doubt: all nine seeds, agreeing with the mean and deviation of Table 3. For Wieg
 report.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 import polars as pl
 
@@ -51,6 +54,15 @@ _COLUMNS = {
 }
 
 
+class Place(NamedTuple):
+    """Where a number of a paper is: unique within the paper."""
+
+    item: str
+    data: str
+    model: str
+    measure: str
+
+
 @cache
 def published(paper: str) -> pl.DataFrame:
     """All numbers that we have from a paper, in the order of its tables; a page or spread not printed is null.
@@ -69,5 +81,21 @@ def number(paper: str, *, item: str, data: str, measure: str, model: str = "") -
     >>> number("jain_wallace", item="Table 2", data="sst2", model="bilstm additive", measure="tau_gradient class 0")
     0.4
     """
-    rows = published(paper).filter(item=item, data=data, model=model, measure=measure)
+    place = Place(item, data, model, measure)
+    for places in _reading:
+        places.add(place)
+    rows = published(paper).filter(**place._asdict())
     return None if rows.is_empty() else rows["value"].item()
+
+
+_reading: list[set[Place]] = []
+
+
+@contextmanager
+def read_numbers() -> Iterator[set[Place]]:
+    """The places of all numbers that `number` is asked for in the block: what tables and figures show of a paper."""
+    _reading.append(places := set())
+    try:
+        yield places
+    finally:
+        _reading.pop()

@@ -1,7 +1,7 @@
 """What a study is: the runs it needs, its tables beside the paper's, its claims tested, its figures redrawn."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib import resources
@@ -150,6 +150,7 @@ class Table:
 
     Args:
         name: as the paper calls it, "Table 2"; or what it is, where the paper has none.
+        alike: whether all columns are of one measure, so that one number may say how far they agree with the paper's.
         head: titles of the columns that say what a row is about.
         columns: titles of the columns of numbers.
         rows: what the row is about, and its entries.
@@ -161,6 +162,7 @@ class Table:
     head: tuple[str, ...]
     columns: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], tuple[Entry, ...]], ...]
+    alike: bool = False
 
 
 Word = Literal["replicated", "mixed", "not replicated", "open", "not tested"]
@@ -268,6 +270,11 @@ class Study:
         runs: from a scale to the runs it needs.
         columns: what claims measure of a cell that no audit does, by name.
         measures: what they measure of the results on a dataset, by name, if `of` and `minus` cannot express it.
+        figures: drawn from the results, in the paper's order.
+        paper_ran: what the paper ran.
+        main: the name of the paper's main table.
+        beyond: names of tables and figures that are not in the paper.
+        missing: tables and figures of the paper that are not on the page, each with the reason.
         remarks: sentences on what the tables show, made from the numbers.
         require: raises where something is missing without which no run can be done.
     """
@@ -282,6 +289,10 @@ class Study:
     figures: Callable[[Results], list[Figure]]
     columns: Mapping[str, Callable[[Cell], Values]] = field(default_factory=dict)
     measures: Mapping[str, Callable[[Results, str], Values | None]] = field(default_factory=dict)
+    paper_ran: str = ""
+    main: str = ""
+    beyond: Sequence[str] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
     remarks: Callable[[Results], list[str]] = lambda results: []
     require: Callable[[], None] = lambda: None
 

@@ -67,14 +67,24 @@ def text_frame(cells: Sequence[Cell], columns: Mapping[str, str]) -> pl.DataFram
 
 
 def histogram_figure(
-    cells: Sequence[Cell], column: str, axis: str, limits: tuple[float, float], heading: Heading
+    cells: Sequence[Cell],
+    column: str,
+    axis: str,
+    limits: tuple[float, float],
+    heading: Heading,
+    printed: Mapping[tuple[str, str, str], float] = {},
 ) -> list[Figure]:
-    """How a measure is distributed over texts, by predicted class; empty where it was not measured."""
+    """How a measure is distributed over texts, by predicted class; empty where it was not measured.
+
+    Args:
+        printed: the paper's mean for a dataset, model and class ("class 0", or "all").
+    """
     frame = _defined(text_frame(cells, {column: "value"}))
     if frame.is_empty():
         return []
     caption = f"Share of texts by {axis}, for each predicted class where there are at most {MOST_CLASSES}."
-    chart = histograms(_few_classes(frame), *limits, axis)
+    caption += " Dashed: the paper's means." if printed else ""
+    chart = histograms(_few_classes(frame), *limits, axis, printed)
     return [study_figure(heading, chart, caption=caption, alt=f"Histograms of {axis}. {_means(frame)}")]
 
 
@@ -116,24 +126,37 @@ def measures_figure(
     ]
 
 
-def intervals_figure(estimates: Mapping[tuple[str, str], Estimate], axis: str, heading: Heading) -> list[Figure]:
-    """Estimates with their intervals, by row and series; empty if there are none."""
+def intervals_figure(
+    estimates: Mapping[tuple[str, str], Estimate],
+    axis: str,
+    heading: Heading,
+    printed: Mapping[tuple[str, str], float] = {},
+) -> list[Figure]:
+    """A number with its interval for each row (a dataset or model) and series; empty if there is none.
+
+    Args:
+        printed: the paper's number for some of them.
+    """
     if not estimates:
         return []
-    series = dict.fromkeys(name for _, name in estimates)
-    described = "; ".join(
-        f"{name}: {', '.join(f'{row} {part.value:.2g}' for (row, own), part in estimates.items() if own == name)}"
-        for name in series
-    )
-    limits = interval_limits(estimates)
+    limits = interval_limits(estimates, *printed.values())
+    parts: dict[str, list[str]] = {}
+    for (row, series), part in estimates.items():
+        parts.setdefault(series, []).append(_described(row, part, printed.get((row, series))))
+    described = "; ".join(f"{series}: {', '.join(rows)}" for series, rows in parts.items())
+    diamonds = " Open diamonds: the paper's numbers." if printed else ""
     return [
         study_figure(
             heading,
-            intervals(estimates, axis, limits),
-            caption=f"Means over texts and seeds, with their 95% intervals.{_cut_off(beyond(estimates, limits))}",
+            intervals(estimates, axis, limits, printed),
+            caption=f"Means and their 95% intervals.{diamonds}{_cut_off(beyond(estimates, limits))}",
             alt=f"{heading.title}. {described}.",
         )
     ]
+
+
+def _described(row: str, part: Estimate, printed: float | None) -> str:
+    return f"{row} {part.value:.2g}" + ("" if printed is None else f" (paper {printed:.2g})")
 
 
 def _cut_off(outliers: Mapping[tuple[str, str], Estimate]) -> str:

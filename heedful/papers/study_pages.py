@@ -1,318 +1,254 @@
-"""A study's files: one self-contained HTML page, Markdown pages with their figures, and JSON."""
+"""A study's page, one for each paper and in the paper's order, as Markdown with its figures and as one HTML file."""
 
 import json
-import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import date
-from importlib import resources
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, nan
 from pathlib import Path
-from typing import Any
+from statistics import mean
+from typing import get_args
 
 from markupsafe import Markup, escape
 
-from heedful import __version__
-from heedful.formatting import UNDEFINED, format_estimate, format_number, format_seconds
-from heedful.measures import Estimate
-from heedful.papers.claim_rule import (
-    DECIMALS,
-    HOW,
-    ORIGINS,
-    cell_has_learnt,
-    effect_text,
-    judge_claims,
-    sets_text,
-    summary_sentence,
+from heedful.papers.claim_rule import ORIGINS, effect_text, sets_text, summary_sentence
+from heedful.papers.reproduction import JudgedClaim, SetEffect, Study, Table, Word
+from heedful.papers.study_report import (
+    UNMEASURED,
+    Drawing,
+    StudyReport,
+    agreement_cells,
+    agreement_text,
+    as_json,
+    is_long,
+    number_text,
+    own_cells,
+    study_notes,
+    table_cells,
 )
-from heedful.papers.reproduction import Cell, Entry, JudgedClaim, Results, SetEffect, Study, Table
-from heedful.report.figure import Figure, inline_svg
 from heedful.report.page import templates
-from heedful.settings import Run, key_of
 
-# A study's results as text: numbers with their intervals, claims as sentences, tables as cells.
-
-MOST_ROWS, MOST_NUMBERS = 25, 60
-"""A table with more of either has a page of its own."""
+# What a page says, section by section.
 
 
 @dataclass(frozen=True)
-class StudyReport:
-    """Everything that a page says about a study.
+class Block:
+    """A part of a section: what of it there is, in this order.
 
     Args:
-        about: what the paper claims, in a paragraph.
-        differences: paragraphs on where we differ and why.
-        remarks: sentences on what the tables show, made from the numbers.
-        ran: a row per cell: what was run, and for how long.
+        folded: the line under which details and grid are folded; "": they are not.
+        grid: head and rows of a table.
+        agreement: rows on how far it agrees with the paper's; never folded.
     """
 
-    study: Study
-    scale: str
-    command: str
-    about: str
-    differences: tuple[str, ...]
-    tables: Sequence[Table]
-    claims: Sequence[JudgedClaim]
-    remarks: Sequence[str]
-    figures: Sequence[Figure]
-    ran: Sequence[Mapping[str, str]]
-    facts: Mapping[str, str]
-    errors: Mapping[str, str]
+    title: str = ""
+    text: str = ""
+    folded: str = ""
+    details: str = ""
+    grid: tuple[Sequence[str], Sequence[Sequence[str]]] = ((), ())
+    agreement: Sequence[Sequence[str]] = ()
+    drawing: Drawing | None = None
 
 
-def summarize(study: Study, results: Results, command: str, workers: int) -> StudyReport:
-    """The report on these results: tables, claims and figures made, time added up."""
-    about, differences = study_notes(study)
-    return StudyReport(
-        study=study,
-        scale=results.scale,
-        command=command,
-        about=about,
-        differences=differences,
-        tables=study.tables(results),
-        claims=judge_claims(study, results),
-        remarks=[*_not_learnt(results), *study.remarks(results)],
-        figures=study.figures(results),
-        ran=[_ran(cell) for cell in results.cells],
-        facts=_report_facts(study, results, workers),
-        errors=results.errors,
+@dataclass(frozen=True)
+class Section:
+    """A section of a page; one without blocks is left out."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+
+
+SIZED = "Sized statements"
+IN_PAPER = re.compile(r"(tables?|figures?|supplement|appendix|sections?|equations?|sized statements)\b", re.IGNORECASE)
+"""What the name of something begins with that is in the paper."""
+
+
+def page_sections(report: StudyReport) -> list[Section]:
+    """The page in the order in which the paper's authors would look for it."""
+    study, (claims, differences, errors) = report.study, study_notes(report.study)
+    main = [table for table in report.tables if table.name == study.main]
+    further = [replace(table, name=f"{table.name}, whole") for table in main if own_cells(table) != table]
+    sized = [table for table in report.tables if table.name == SIZED]
+    tables = [table for table in report.tables if table not in (*main, *sized)]
+    figures = [figure for figure in report.figures if figure.source not in ORIGINS]
+    own = [each for each in (*tables, *figures) if _is_own(study, each)]
+    others = [*further, *(each for each in (*tables, *figures) if each not in own)]
+    missing = [f"**{name}** is not here: {reason.rstrip('.')}." for name, reason in study.missing.items()]
+    beyond = [*_claims(report, "own"), *_paragraphs(report.remarks), *map(_block, others)]
+    sections = (
+        Section("paper", "What the paper claims", _paragraphs(claims)),
+        Section("main", "The main table", [_main_table(table) for table in main]),
+        Section("sized", "Statements with a number", [*map(_block, sized)]),
+        Section("tables", "Other tables and figures", [*map(_block, own), *_paragraphs(missing)]),
+        Section("claims", ORIGINS["quote"], _claims(report, "quote")),
+        Section("readings", ORIGINS["reading"], _claims(report, "reading")),
+        Section("beyond", "Beyond the paper", beyond),
+        Section("errors", "Where the paper or its code errs", _paragraphs(errors)),
+        Section("differences", "Where we differ, and why", _paragraphs(differences)),
+        Section("ran", "What was run", _ran(report)),
     )
+    return [section for section in sections if section.blocks]
 
 
-def study_notes(study: Study) -> tuple[str, tuple[str, ...]]:
-    """What `notes.md` says about the study: the paper's claims, and the paragraphs on where we differ and why."""
-    file = resources.files("heedful.papers") / study.folder / "notes.md"
-    _, about, differences = file.read_text(encoding="utf-8").split("## ")
-    paragraphs = [" ".join(paragraph.split()) for paragraph in differences.split("\n\n")[1:]]
-    return " ".join(about.split("\n\n", 1)[1].split()), tuple(paragraph for paragraph in paragraphs if paragraph)
+def _is_own(study: Study, each: Table | Drawing) -> bool:
+    """Whether it is in the paper: by its name, unless the study says that it goes beyond."""
+    name = each.name if isinstance(each, Table) else each.item
+    return bool(IN_PAPER.match(name) or name == UNMEASURED) and not {name, each.name, each.title} & {*study.beyond}
 
 
-def _not_learnt(results: Results) -> list[str]:
-    names = [f"{cell.data}, {cell.model}" for cell in results.cells if not cell_has_learnt(cell)]
-    return [f"Not surely better than a constant answer: {'; '.join(names)}."] if names else []
+def _paragraphs(texts: Iterable[str]) -> list[Block]:
+    return [Block(text=text) for text in texts]
 
 
-def _report_facts(study: Study, results: Results, workers: int) -> dict[str, str]:
-    runs = {key_of(file.run): file for cell in results.cells for file in (*cell.runs, *cell.comparison_models)}
-    seconds = sum((each.seconds for each in (*runs.values(), *results.cells)), 0.0)
-    versions = results.cells[0].runs[0].versions if results.cells else {}
-    time = f"{format_seconds(seconds)} of one core; with {workers} workers about {format_seconds(seconds / workers)}"
-    return {
-        "Scale": f"{results.scale}: {study.scales[results.scale]}",
-        "Trained models": str(len(runs)),
-        "Computing time": time,
-        "Versions": ", ".join(f"{name} {version}" for name, version in {"heedful": __version__, **versions}.items()),
-    }
+AGREEMENT = ("agreement of", "cells", "rank correlation (Spearman)", "mean difference from the paper")
 
 
-def _ran(cell: Cell) -> dict[str, str]:
-    run = cell.runs[0].run
-    epochs = (run.finetune or run.training).epochs
-    return {
-        "data": cell.data,
-        "model": cell.model,
-        "seeds": ", ".join(str(file.run.seed) for file in cell.runs),
-        "training texts": f"{limit:,} at most" if (limit := run.data.train_limit) else "all",
-        "words per text": _length(run),
-        "epochs": f"{', '.join(str(file.chosen_epoch) for file in cell.runs)} of {epochs}",
-        "training": format_seconds(sum(file.seconds for file in (*cell.runs, *cell.comparison_models))),
-        "audit": format_seconds(cell.seconds) if cell.columns else "-",
-    }
+def _main_table(table: Table) -> Block:
+    """The main table, its own cells alone, and how far they agree with the paper's, also within each model."""
+    own = own_cells(table)
+    return replace(_block(own), folded="", agreement=agreement_cells(own, by_model=True))
 
 
-def _length(run: Run) -> str:
-    if run.finetune is not None:
-        return f"{run.finetune.max_tokens} pieces at most"
-    return f"{most} at most" if (most := run.text.max_tokens) else "all"
+def _block(each: Table | Drawing) -> Block:
+    """A table, folded if it is long, or a figure."""
+    if isinstance(each, Drawing):
+        title = f"{each.item}: {each.title}" if each.item else each.title
+        return Block(title=title, text=each.caption, drawing=each)
+    folded = f"{len(each.rows)} rows" if is_long(each) else ""
+    title = f"{each.name}: {each.title}"
+    return Block(title, each.note, folded, grid=table_cells(each), agreement=agreement_cells(each))
 
 
-def number_text(value: float | None) -> str:
-    """A number as tables show it.
-
-    >>> number_text(0.4567), number_text(12.3), number_text(1.8e-8), number_text(None)
-    ('0.457', '12.3', '1.8e-08', '–')
-    """
-    return format_number(value, decimals=DECIMALS)
-
-
-def estimate_text(estimate: Estimate | None) -> str:
-    """A number and its interval.
-
-    >>> estimate_text(Estimate(0.5, 0.45, 0.55, 100))
-    '0.500 (0.450 to 0.550)'
-    """
-    if estimate is None:
-        return UNDEFINED
-    return format_estimate(estimate.value, estimate.low, estimate.high, decimals=DECIMALS)
+def lead(report: StudyReport) -> list[str]:
+    """What was run next to what the paper ran, and what became of the paper, a line for each."""
+    study = report.study
+    return [
+        *([f"**The paper ran:** {study.paper_ran}"] if study.paper_ran else []),
+        f"**We ran** (scale *{report.scale}*): {study.scales[report.scale]}.",
+        f"**What became of it:** {summary_sentence(report.claims)} {main_agreement(report)}".strip(),
+    ]
 
 
-def is_long(table: Table) -> bool:
-    """Whether a table is too long for the main page."""
-    return len(table.rows) > MOST_ROWS or len(table.rows) * len(table.columns) > MOST_NUMBERS
+def main_agreement(report: StudyReport) -> str:
+    """How far the main table agrees with the paper's; "" where nothing can be compared."""
+    own = [own_cells(table) for table in report.tables if table.name == report.study.main]
+    return " ".join(filter(None, map(agreement_text, own)))
 
 
-def table_file(table: Table) -> str:
-    """The name of the file of a long table.
-
-    >>> table_file(Table("Tables 4, 6 and 7", "", "", (), (), ()))
-    'tables_4_6_and_7.md'
-    """
-    return re.sub(r"[^a-z0-9]+", "_", table.name.lower()).strip("_") + ".md"
-
-
-def has_paper(table: Table) -> list[bool]:
-    """For each column of numbers, whether the paper prints one in some row."""
-    return [any(entries[place].paper is not None for _, entries in table.rows) for place in range(len(table.columns))]
+def _ran(report: StudyReport) -> list[Block]:
+    facts = " ".join(f"{name}: {fact}." for name, fact in report.facts.items())
+    blocks = [Block(text=f"Made by `{report.command}`. {facts}")]
+    if report.ran:
+        grid = (list(report.ran[0]), [list(row.values()) for row in report.ran])
+        blocks.append(Block(folded="Each model and its audit", grid=grid))
+    return blocks + [Block(text=f"Failed: `{key}`: {error}") for key, error in report.errors.items()]
 
 
-def table_cells(table: Table) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of a table; the paper's numbers have a column of their own where there are any."""
-    printed = has_paper(table)
-    head = [*table.head]
-    for name, has_number in zip(table.columns, printed, strict=True):
-        head += [name, "paper"] if has_number else [name]
-    return head, [[*about, *_row(entries, printed)] for about, entries in table.rows]
+# Claims: a line each, which unfolds to what each dataset says.
+
+WORDS: tuple[Word, ...] = get_args(Word)
+SET_COLUMNS = ("dataset", "ours (95% interval)", "paper", "ours / paper", "outcome", "note")
+RULE = "How a claim gets its word, dataset by dataset, is in docs/claims.md. A line unfolds to its datasets."
 
 
-def _row(entries: Sequence[Entry], printed: Sequence[bool]) -> list[str]:
-    row: list[str] = []
-    for entry, has_number in zip(entries, printed, strict=True):
-        row += [estimate_text(entry.ours), number_text(entry.paper)] if has_number else [estimate_text(entry.ours)]
-    return row
+def _claims(report: StudyReport, origin: str) -> list[Block]:
+    """The claims of one of the three lists, strongest first, and what their datasets show as a figure."""
+    blocks = [
+        Block(
+            folded=_line(judged),
+            details=_details(judged),
+            grid=(SET_COLUMNS, [_set_row(judged, each) for each in judged.sets]) if judged.sets else ((), ()),
+        )
+        for judged in strongest_first(report, origin)
+    ]
+    drawn = [
+        Block(text=f"{figure.title}. {figure.caption}", drawing=figure)
+        for figure in report.figures
+        if figure.source == origin
+    ]
+    return [Block(text=RULE), *blocks, *drawn] if blocks else []
 
 
-def ran_cells(report: StudyReport) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of the table of what was run."""
-    head = list(report.ran[0]) if report.ran else []
-    return head, [list(row.values()) for row in report.ran]
+def strongest_first(report: StudyReport, origin: str) -> list[JudgedClaim]:
+    """The claims of one of the three lists, by their word and then by p."""
+    own = [each for each in report.claims if each.claim.origin == origin]
+    return sorted(own, key=lambda judged: (WORDS.index(judged.word), judged.p if isfinite(judged.p) else 1.0))
 
 
-def as_json(report: StudyReport) -> dict[str, Any]:
-    """Verdicts counted, claims and tables, for a program to read; undefined numbers are null."""
-    content = {
-        "study": report.study.name,
-        "scale": report.scale,
-        "command": report.command,
-        "summary": summary_sentence(report.claims),
-        "claims": [asdict(claim) for claim in report.claims],
-        "remarks": list(report.remarks),
-        "tables": [asdict(table) for table in report.tables],
-        "ran": list(report.ran),
-        "errors": dict(report.errors),
-    }
-    return _finite(content)
+def claim_lines(report: StudyReport) -> list[str]:
+    """A line for each claim, list by list."""
+    return [_line(judged) for origin in ORIGINS for judged in strongest_first(report, origin)]
 
 
-def _finite(content: Any) -> Any:
-    """The same tree with None for each number that JSON cannot express, and dates as text."""
-    if isinstance(content, Mapping):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    if isinstance(content, date):
-        return content.isoformat()
-    return None if isinstance(content, float) and not math.isfinite(content) else content
+def _line(judged: JudgedClaim) -> str:
+    held = f" {sets_text(judged)}" if judged.sets else ""
+    return f"**{judged.word}**{held}: {judged.claim.statement} {_means(judged)}".strip()
 
 
-# A study as Markdown: a main page that opens with the finding, and a page for each long table.
+def _unit(judged: JudgedClaim) -> str:
+    return "percentage points of accuracy" if judged.claim.unit == "accuracy" else judged.claim.unit
 
-RAN = "what_was_run.md"
+
+def _means(judged: JudgedClaim) -> str:
+    """Our mean effect over the datasets that count, of those with a number of the paper if there are any, and its."""
+    counted = [each for each in judged.sets if each.counts]
+    both = [each for each in counted if each.paper is not None] or counted
+    if not both:
+        return ""
+    ours = both[0].effect if len(both) == 1 else mean(each.effect.value for each in both)
+    printed = [each.paper for each in both if each.paper is not None]
+    paper = f", the paper {effect_text(judged.claim, mean(printed))}" if printed else ""
+    return f"Ours {effect_text(judged.claim, ours)}{paper} ({_unit(judged)})."
+
+
+def _set_row(judged: JudgedClaim, each: SetEffect) -> list[str]:
+    ratio = each.effect.value / each.paper if each.paper else nan
+    inside = {True: "the paper's number is within a further run of ours", False: "the paper's number is outside"}
+    notes = [each.why, "" if each.predicted is None else inside[each.predicted]]
+    numbers = [effect_text(judged.claim, number) for number in (each.effect, each.paper)]
+    outcome = each.outcome if each.counts else f"{each.outcome}; does not count"
+    return [each.data, *numbers, number_text(ratio), outcome, "; ".join(filter(None, notes))]
+
+
+def _details(judged: JudgedClaim) -> str:
+    """The paper's words, the margin and its reason, and what describes or would decide the claim."""
+    claim = judged.claim
+    new_set = [effect_text(claim, end) for end in judged.new_set or ()]
+    sentences = [
+        f'The paper, {claim.place}: "{claim.quote}".' if claim.quote else f"Source: {claim.place}.",
+        f"What differs from the paper's sentence: {claim.scope}." if claim.scope else "",
+        f"Margin: {effect_text(claim, claim.margin)} ({_unit(judged)}), {claim.margin_reason}.",
+        f"A further dataset would lie between {' and '.join(new_set)}." if new_set else "",
+        f"p = {number_text(judged.p)} (partial conjunction)." if isfinite(judged.p) else "",
+        f"What would decide it: {judged.decides}." if judged.decides else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+# The page as Markdown, with its figures next to it.
+
 LONGEST_ALT = 200
 """Characters of a figure's description on the page; the drawing itself has all of it."""
 
 
-def markdown_pages(report: StudyReport) -> dict[str, str]:
-    """The main page NAME.md and the pages NAME/TABLE.md of what is too long for it, by their paths."""
-    name = report.study.name
-    pages = {f"{name}.md": _main_page(report)}
-    for table in filter(is_long, report.tables):
-        content = markdown_table(*table_cells(table))
-        pages[f"{name}/{table_file(table)}"] = _own_page(report, f"{table.name}: {table.title}", table.note, content)
-    if report.ran:
-        content = markdown_table(*ran_cells(report))
-        pages[f"{name}/{RAN}"] = _own_page(report, "What was run", f"Made by `{report.command}`.", content)
-    return pages
-
-
-def _main_page(report: StudyReport) -> str:
+def markdown_page(report: StudyReport) -> str:
+    """The page NAME.md, which shows the figures NAME/FIGURE.svg."""
     study = report.study
-    parts = [f"# {study.title}, reproduced", f"**{summary_sentence(report.claims)}**"]
-    parts.append(f"{study.paper}. Made by `{report.command}`.")
-    parts += [block for origin in ORIGINS for block in _claim_list(report, origin)]
-    parts += ["## What the paper claims", report.about, "## How the verdicts are made", HOW]
-    parts += ["## What the tables show", *report.remarks] if report.remarks else []
-    parts += ["## The paper's tables beside ours"] if report.tables else []
-    parts += [block for table in report.tables for block in _table_blocks(report, table)]
-    parts += ["## The paper's figures, redrawn from our rows"] if report.figures else []
-    for figure in report.figures:
-        drawing = f"![{_shortened(figure.alt)}]({study.name}/{figure.name}.svg)"
-        parts += [f"### {figure.title} ({figure.source})", drawing, figure.caption]
-    facts = "\n".join(f"- {name}: {fact}" for name, fact in report.facts.items())
-    parts += ["## Where we differ, and why", *report.differences, "## What was run", facts]
-    parts += [f"[Each model and its audit]({study.name}/{RAN})"] if report.ran else []
-    parts += [f"Failed: {key}: {error}" for key, error in report.errors.items()]
+    parts = [f"# {study.title}, reproduced", f"{study.paper}.", "\n".join(f"- {line}" for line in lead(report))]
+    for section in page_sections(report):
+        parts += [f"## {section.title}", *(part for block in section.blocks for part in _markdown(block, study.name))]
     return "\n\n".join(parts) + "\n"
 
 
-def _own_page(report: StudyReport, title: str, note: str, content: str) -> str:
-    study = report.study
-    parts = [f"# {title}", note, content, f"Part of [{study.title}, reproduced](../{study.name}.md)."]
-    return "\n\n".join(parts) + "\n"
-
-
-def claims_of_origin(report: StudyReport, origin: str) -> list[JudgedClaim]:
-    """The claims of one of the three lists, replicated ones first."""
-    own = [judged for judged in report.claims if judged.claim.origin == origin]
-    return sorted(own, key=lambda judged: judged.word != "replicated")
-
-
-def _claim_list(report: StudyReport, origin: str) -> list[str]:
-    """One of the three lists of claims."""
-    own = claims_of_origin(report, origin)
-    return [f"## {ORIGINS[origin]}", *(block for judged in own for block in _claim_blocks(judged))] if own else []
-
-
-def _claim_blocks(judged: JudgedClaim) -> list[str]:
-    """Word, claim, and on which datasets it holds; each dataset is folded."""
-    rows = [set_cells(judged, each) for each in judged.sets]
-    each = [markdown_table(SET_HEAD, rows)] if rows else []
-    return [
-        f"**{judged.word}**: {judged.claim.statement}<br>{sets_text(judged)}",
-        "<details><summary>Datasets, and the paper's words</summary>",
-        claim_details(judged),
-        *each,
-        "</details>",
-    ]
-
-
-SET_HEAD = ("dataset", "paper", "ours (95% interval)", "outcome")
-
-
-def set_cells(judged: JudgedClaim, each: SetEffect) -> tuple[str, str, str, str]:
-    """One dataset of a claim: the paper's effect next to ours, and the outcome."""
-    outcome = f"{each.outcome}{'' if each.counts else ', does not count'}{f' ({each.why})' if each.why else ''}"
-    return each.data, effect_text(judged.claim, each.paper), effect_text(judged.claim, each.effect), outcome
-
-
-def claim_details(judged: JudgedClaim) -> str:
-    """The paper's words, the margin with its reason, and what would decide an open claim."""
-    claim = judged.claim
-    sentences = [
-        f'The paper, {claim.place}: "{claim.quote}".' if claim.quote else f"Source: {claim.place}.",
-        f"Ours: {claim.scope}." if claim.scope else "",
-        f"Effects are in {claim.unit}; margin {effect_text(claim, claim.margin)} ({claim.margin_reason}).",
-        f"Undecided. What would decide it: {judged.decides}." if judged.decides else "",
-    ]
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _table_blocks(report: StudyReport, table: Table) -> list[str]:
-    """The table; of a long one, where it is."""
-    title = f"### {table.name}: {table.title}"
-    if is_long(table):
-        return [title, f"[{len(table.rows)} rows in a page of their own]({report.study.name}/{table_file(table)})"]
-    return [title, table.note, markdown_table(*table_cells(table))]
+def _markdown(block: Block, folder: str) -> list[str]:
+    title = f"### {block.title}" if block.title else ""
+    summary = f"<details><summary>{emphasized(block.folded)}</summary>" if block.folded else ""
+    grid = markdown_table(*block.grid) if block.grid[0] else ""
+    picture = f"![{_shortened(block.drawing.alt)}]({folder}/{block.drawing.name}.svg)" if block.drawing else ""
+    agreement = markdown_table(AGREEMENT, block.agreement) if block.agreement else ""
+    parts = [title, block.text, summary, block.details, grid, picture, summary and "</details>", agreement]
+    return [part for part in parts if part]
 
 
 def _shortened(text: str) -> str:
@@ -328,34 +264,37 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
+# The page as one HTML file, and all files of a study.
+
 HERE = Path(__file__).parent
-MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"), r"<em>\1</em>"))
-WRITTEN = ("*.svg", "*.md")
-"""What a study's folder may hold of it."""
+MARKS = (
+    (re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"),
+    (re.compile(r"\*(.+?)\*"), r"<em>\1</em>"),
+    (re.compile(r"`(.+?)`"), r"<code>\1</code>"),
+)
+LEFT = ("*.svg", "*.md")
+"""What a study's folder may hold of it from an earlier time."""
 
 
 def render_study(report: StudyReport) -> str:
     """The whole HTML page; every word in it is escaped, and it requests nothing from any network."""
     environment = templates(HERE)
-    environment.filters |= {
-        "details": claim_details,
-        "emphasized": _emphasized,
-        "sets": sets_text,
-    }
+    environment.filters["emphasized"] = emphasized
     return environment.get_template("study.html").render(
         report=report,
-        summary=summary_sentence(report.claims),
-        cells=set_cells,
+        lead=lead(report),
+        agreement=AGREEMENT,
         facts=[("Scale", report.scale), ("Trained models", report.facts["Trained models"])],
-        ran=ran_cells(report),
-        how=HOW,
-        tables=[(table, *table_cells(table), is_long(table)) for table in report.tables],
-        figures=[(figure, inline_svg(figure)) for figure in report.figures],
+        sections=[(section, [(block, _svg(block)) for block in section.blocks]) for section in page_sections(report)],
     )
 
 
-def _emphasized(text: str) -> Markup:
-    """Text with Markdown's two kinds of emphasis."""
+def _svg(block: Block) -> Markup:
+    return Markup(block.drawing.svg if block.drawing else "")
+
+
+def emphasized(text: str) -> Markup:
+    """Text with Markdown's two kinds of emphasis, and code."""
     html = str(escape(text))
     for mark, element in MARKS:
         html = mark.sub(element, html)
@@ -363,19 +302,18 @@ def _emphasized(text: str) -> Markup:
 
 
 def write_study(report: StudyReport, folder: Path) -> Path:
-    """The path of the HTML page: NAME.html, NAME.md, NAME.json and what belongs to NAME.md are written into the folder.
+    """The path of the HTML page: NAME.html, NAME.md, NAME.json and the figures NAME/*.svg are written into the folder.
 
-    That is, in NAME/, the figures and the pages of long tables; those that the study no longer has are removed.
+    Files that the study no longer has are removed from NAME/.
     """
     name = report.study.name
     content = json.dumps(as_json(report), indent=2, allow_nan=False)
-    texts = {f"{name}/{figure.name}.svg": str(inline_svg(figure)) for figure in report.figures}
-    texts |= {**markdown_pages(report), f"{name}.json": f"{content}\n", f"{name}.html": render_study(report)}
+    texts = {f"{name}/{figure.name}.svg": figure.svg for figure in report.figures}
+    texts |= {f"{name}.md": markdown_page(report), f"{name}.json": f"{content}\n", f"{name}.html": render_study(report)}
     (folder / name).mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         (folder / path).write_text(text, encoding="utf-8")
-    written = {folder / path for path in texts}
-    for path in [path for pattern in WRITTEN for path in (folder / name).glob(pattern)]:
-        if path not in written:
+    for path in [path for pattern in LEFT for path in (folder / name).glob(pattern)]:
+        if f"{name}/{path.name}" not in texts:
             path.unlink()
     return folder / f"{name}.html"

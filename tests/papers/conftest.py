@@ -1,14 +1,12 @@
-from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from heedful.measures import Estimate
-from heedful.papers import reproduction
-from heedful.papers.claim_rule import judge_claim
-from heedful.papers.reproduction import Claim, Entry, Study, Table
-from heedful.papers.study_pages import summarize
-from support.synthetic_results import made_cell, made_results, near
+from heedful.papers import reproduction, study_report
+from heedful.papers.reproduction import Claim, Entry, JudgedClaim, SetEffect, Study, Table
+from heedful.papers.study_report import summarize
+from support.synthetic_results import made_cell, made_results
 
 PART = Estimate(0.5, 0.45, 0.55, 100)
 TABLE = Table(
@@ -20,9 +18,31 @@ TABLE = Table(
     ((("sst2",), (Entry(PART, 0.47), Entry(None))), (("imdb",), (Entry(None), Entry(PART)))),
 )
 CLAIM = Claim(
-    *("so", "quote", "section 1", "It is so.", "more", "x.y", "nats", 0.1, "a reason", date(2026, 11, 20)),
-    sets=("sst2",),
+    id="so",
+    origin="quote",
+    place="section 1",
+    statement="It is so.",
+    kind="more",
+    measure="prediction.correct",
+    unit="accuracy",
+    margin=0.02,
+    margin_reason="an accuracy that matters",
+    fixed=date(2026, 11, 20),
+    sets=("sst2", "imdb"),
     quote="so it is",
+)
+JUDGED = JudgedClaim(
+    claim=CLAIM,
+    sets=(
+        SetEffect("sst2", Estimate(0.2, 0.1, 0.3, 100), "holds", paper=0.4, predicted=False),
+        SetEffect("imdb", Estimate(0.1, 0.05, 0.15, 100), "holds", counts=False, why="left out by the paper"),
+    ),
+    word="replicated",
+    p=0.01,
+    mean=Estimate(0.2, 0.1, 0.3, 1),
+    new_set=None,
+    decides="",
+    margins="abc",
 )
 
 
@@ -41,19 +61,19 @@ def table():
 
 
 @pytest.fixture
-def claim():
-    """A claim that is not judged yet."""
-    return CLAIM
+def judged():
+    """A claim that was replicated on the one set that counts."""
+    return JUDGED
 
 
 @pytest.fixture
-def make_report():
+def make_report(monkeypatch):
     """The report on a study of one claim, which is replicated, and one table; or with other parts of a study."""
 
-    def make(results=None, claims=None, **parts):
+    def make(results=None, claims=(JUDGED,), **parts):
         study = {
             "name": "tiny",
-            "folder": "attefa",
+            "folder": "faithful_training",
             "title": "Tiny | study",
             "paper": "Nobody (2000)",
             "scales": {"small": "next to nothing"},
@@ -62,8 +82,8 @@ def make_report():
             "figures": lambda results: [],
             **parts,
         }
+        monkeypatch.setattr(study_report, "judge_claims", lambda study, results: list(claims))
         cells = results or made_results(made_cell("sst2", "bilstm"))
-        judged = [judge_claim(CLAIM, {"sst2": near(0.2)}, {"sst2": 0.3})] if claims is None else claims
-        return replace(summarize(Study(**study), cells, "heedful reproduce x", 2), claims=judged)
+        return summarize(Study(**study), cells, "heedful reproduce x", 2)
 
     return make

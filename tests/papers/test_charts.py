@@ -140,7 +140,7 @@ def rows_of(chart):
 def test_an_axis_is_cut_for_outliers_alone():
     usual = pytest.approx((-0.05, 0.55))
     assert interval_limits(ALIKE) == usual and beyond(ALIKE, interval_limits(ALIKE)) == {}
-    assert interval_limits(ALIKE, mark=0.7) == pytest.approx((-0.05, 0.7))
+    assert interval_limits(ALIKE, 0.7) == pytest.approx((-0.05, 0.7))
     limits = interval_limits({**ALIKE, FAR: OUTLIER})
     assert limits == usual and beyond({**ALIKE, FAR: OUTLIER}, limits) == {FAR: OUTLIER}
     assert interval_limits({**ALIKE, FAR: Estimate(1.0, 0.95, 1.05, 9)}) == pytest.approx((-0.05, 1.05))
@@ -167,6 +167,26 @@ def test_what_is_cut_off_is_an_arrow_and_no_point():
         assert (len(POINT.findall(drawn)), len(ARROW.findall(drawn))) == (len(ALIKE), 1)
     whole = svg_of(intervals(ALIKE, "x", interval_limits(ALIKE)))
     assert (len(POINT.findall(whole)), len(ARROW.findall(whole))) == (len(ALIKE), 0)
+
+
+DASHED, DIAMOND = (
+    re.compile(r'<line [^>]*stroke-dasharray="4,2"'),
+    re.compile(r'<path [^>]*Z" stroke="[^"]+" stroke-width="1.6"'),
+)
+
+
+def test_the_paper_s_numbers_are_dashed_lines_in_histograms_and_diamonds_among_intervals():
+    frame = grid_frame(["a", "b"], ["bilstm"])
+    plain = svg_of(histograms(frame, 0.0, 1.0, "across"))
+    printed = {("a", "bilstm", "class 0"): 0.25, ("b", "bilstm", "class 1"): 0.5, ("b", "mlp", "class 1"): 0.5}
+    marked = svg_of(histograms(frame, 0.0, 1.0, "across", printed))
+    assert (len(DASHED.findall(plain)), len(DASHED.findall(marked))) == (0, 2)
+    assert marked.count("mark-area") == plain.count("mark-area")
+    (place, part), *_ = ALIKE.items()
+    chart = intervals(ALIKE, "x", interval_limits(ALIKE, 0.7), {place: 0.7})
+    assert [row["paper"] for row in rows_of(chart).values() if row["paper"] is not None] == [0.7]
+    before, after = (svg_of(each) for each in (intervals(ALIKE, "x", interval_limits(ALIKE, 0.7)), chart))
+    assert len(DIAMOND.findall(after)) == len(DIAMOND.findall(before)) + 1
 
 
 def test_rows_and_series_have_their_whole_names():

@@ -10,7 +10,8 @@ from heedful.jobs.work import ensure, load_data
 from heedful.papers.claim_rule import estimate
 from heedful.papers.pipeline import Prepared, PreparedRun, gather, plan_study, prepare_study, shown_words
 from heedful.papers.reproduction import Adversary, Study, StudyRun
-from heedful.papers.study_pages import RAN, summarize, write_study
+from heedful.papers.study_pages import write_study
+from heedful.papers.study_report import summarize
 from heedful.report.audits import read_audit
 from heedful.report.loading import audit
 from heedful.settings import (
@@ -151,8 +152,9 @@ def test_results_hold_a_cell_for_each_model_that_was_done_and_the_runs_it_was_co
 def test_the_page_says_what_failed_and_what_was_run(results, tmp_path):
     report = summarize(STUDY, results, "heedful reproduce x", 1)
     write_study(report, tmp_path)
-    assert "Failed: " in (tmp_path / "tiny.md").read_text()
-    assert "| mock-1 | average | 0, 1 | 40 at most | 12 at most |" in (tmp_path / "tiny" / RAN).read_text()
+    page = (tmp_path / "tiny.md").read_text()
+    assert "Failed: " in page
+    assert "| mock-1 | average | 0, 1 | 40 at most | 12 at most |" in page
 
 
 def test_what_was_recorded_of_tokens_is_handed_on(tmp_path):

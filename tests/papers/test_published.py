@@ -1,4 +1,5 @@
 import tomllib
+from collections import Counter
 from importlib import resources
 from math import log
 from statistics import mean, pstdev
@@ -7,7 +8,9 @@ import polars as pl
 import pytest
 
 from heedful.errors import SettingError
-from heedful.papers.published import PAPERS, number, published
+from heedful.papers import STUDIES
+from heedful.papers.published import PAPERS, Place, number, published, read_numbers
+from support.synthetic_results import results_of
 
 MEASURES = tomllib.loads((resources.files("heedful.papers") / "measures.toml").read_text(encoding="utf-8"))
 KEY = ["item", "data", "model", "measure"]
@@ -145,3 +148,58 @@ def test_the_seeds_of_amini_and_kosseim_have_the_mean_and_deviation_of_table_3()
         assert len(rows) == 9
         assert abs(mean(rows["value"]) - printed_mean) <= tolerance, place
         assert abs(pstdev(rows["value"]) - printed_spread) <= tolerance, place
+
+
+NOT_READ_YET = {
+    ("attefa", "Table 1"): 72,
+    ("attefa", "Table 4"): 351,
+    ("attefa", "Table 5"): 126,
+    ("jain_wallace", "Table 1"): 47,
+    ("jain_wallace", "Figure 3"): 1,
+    ("jain_wallace", "Figure 4"): 1,
+    ("jain_wallace", "Figure 5"): 1,
+    ("seat", "Table 1"): 84,
+    ("seat", "Table 2"): 84,
+    ("seat", "Table 3"): 84,
+    ("seat", "Table 4"): 33,
+    ("seat", "Table 5"): 20,
+    ("seat", "Table 6"): 12,
+    ("seat", "Table 7"): 20,
+    ("seat", "Table 8"): 252,
+    ("seat", "Table 9"): 756,
+    ("seat", "Table 10"): 168,
+    ("serrano_smith", "Table 1"): 5,
+    ("serrano_smith", "Figure 6"): 4,
+    ("serrano_smith", "section 5.4"): 3,
+    ("serrano_smith", "section A.3"): 3,
+    ("sun_lu", "Table 1"): 35,
+}
+"""Numbers about our data that no table shows next to ours, only the page's last table: they should become fewer."""
+
+
+def test_every_number_is_on_the_page_and_those_about_data_that_is_run_are_read_by_its_tables():
+    """Others are shown as numbers of the paper alone; of an item that is missing, the page gives the reason."""
+    unread = Counter()
+    for study in STUDIES.values():
+        if study.folder not in PAPERS:
+            continue
+        results = results_of(study, "paper")
+        with read_numbers() as shown:
+            study.tables(results)
+            study.figures(results)
+        ours = {*results.datasets, "all"}
+        left = {Place(*row) for row in published(study.folder).select(*Place._fields).iter_rows()} - shown
+        own = [place for place in left if place.data in ours and place.item not in study.missing]
+        unread.update((study.folder, place.item) for place in own)
+    beyond = {
+        key: (count, NOT_READ_YET.get(key, 0)) for key, count in unread.items() if count > NOT_READ_YET.get(key, 0)
+    }
+    assert beyond == {}
+
+
+def test_what_is_asked_for_is_noted_while_a_block_lasts():
+    place = Place("Table 1", "sst2", "", "vocabulary")
+    with read_numbers() as shown:
+        number("jain_wallace", item="Table 1", data="sst2", measure="vocabulary")
+    number("jain_wallace", item="Table 1", data="imdb", measure="vocabulary")
+    assert shown == {place}

@@ -16,7 +16,7 @@ from heedful.papers import SCALES, STUDIES
 from heedful.papers.claim_rule import claims_of, judge_claims, paper_effects, word_on_paper
 from heedful.papers.published import PAPERS
 from heedful.papers.reproduction import Results
-from heedful.papers.study_pages import study_notes, table_cells
+from heedful.papers.study_report import study_notes, table_cells
 from heedful.settings import key_of
 from heedful.settings.validation import bind_options, update_settings
 from support.synthetic_results import drawn, outcomes_of, results_of
@@ -50,10 +50,10 @@ def test_a_study_is_described():
     for name, study in STUDIES.items():
         assert set(study.scales) == set(SCALES)
         assert (study.folder in PAPERS) == (name != "heedable")  # several papers, none about the same models
-        about, differences = study_notes(study)
-        assert len(about) > 200 and differences
-        assert all(paragraph.startswith("**") for paragraph in differences)
-        assert not [word for word in ("confirm", "contradict") if word in " ".join(differences)]
+        about, differences, errors = study_notes(study)
+        assert len(" ".join(about)) > 200 and differences
+        assert all(paragraph.startswith("**") for paragraph in (*differences, *errors))
+        assert not [word for word in ("replicated", "](") if word in " ".join((*about, *differences, *errors))]
 
 
 NO_TEXT = ("wiegreffe_pinter", "rationales", "faithful_training")

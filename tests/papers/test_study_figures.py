@@ -25,6 +25,10 @@ def cell(data="sst2", method="additive", **columns):
     return made_cell(data, "bilstm", method, columns={name.replace("__", "."): v for name, v in columns.items()})
 
 
+def part(value):
+    return Estimate(value, value - 0.05, value + 0.05, 100)
+
+
 def test_a_frame_has_a_row_for_each_text_and_seed_with_its_predicted_class():
     frame = text_frame([cell(a__x=near(0.5, seeds=2)), cell(a__y=0.1)], {"a.x": "value"})
     assert len(frame) == 2 * TEXTS
@@ -66,14 +70,13 @@ def test_boxes_say_what_distinguishes_them_and_extreme_means_are_described():
     assert ">kind</text>" in to_svg(figure)
 
 
-def test_a_figure_of_intervals_has_a_mark_for_each_and_names_what_it_cuts_off():
-    def figure_of(**means):
-        estimates = {(row, "x - y"): Estimate(mean, mean - 0.1, mean + 0.1, 9) for row, mean in means.items()}
-        (figure,) = intervals_figure(estimates, "x", HEADING)
-        return figure
-
-    assert figure_of(sst2=0.2, imdb=0.3).alt == "A figure. x - y: sst2 0.2, imdb 0.3."
-    alike = {f"set_{place}": 0.2 + 0.01 * place for place in range(6)}
-    whole, cut = figure_of(**alike), figure_of(**alike, imdb=30.0)
-    assert whole.caption == "Means over texts and seeds, with their 95% intervals."
+def test_a_figure_of_intervals_has_a_mark_for_each_number_and_names_what_it_cuts_off():
+    parts = {("sst2", "x - y"): part(0.2), ("imdb", "x - y"): part(0.3), ("sst2", "z"): part(0.1)}
+    (figure,) = intervals_figure(parts, "x", HEADING, {("imdb", "x - y"): 0.4})
+    assert figure.alt == "A figure. x - y: sst2 0.2, imdb 0.3 (paper 0.4); z: sst2 0.1."
+    assert figure.caption == "Means and their 95% intervals. Open diamonds: the paper's numbers."
+    alike = {(f"set {place}", "x - y"): part(0.2 + 0.01 * place) for place in range(6)}
+    (whole,) = intervals_figure(alike, "x", HEADING)
+    assert whole.caption == "Means and their 95% intervals."
+    (cut,) = intervals_figure({**alike, ("imdb", "x - y"): part(30.0)}, "x", HEADING)
     assert cut.caption == f"{whole.caption} Arrows: beyond the axis. imdb (x - y): 30.0 (29.9 to 30.1)."

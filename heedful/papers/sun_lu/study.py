@@ -205,7 +205,7 @@ def _accuracy(results: Results) -> Table:
                 rows.append(((data, model), entries))
     note = "Accuracy on the test texts; the paper's is of a single run on the whole sets."
     titles = tuple(ScaledModel(DP, scaling).method for scaling in LAMBDAS)
-    return Table("Table 2", "Accuracy by scaling factor", note, ("data", "model"), titles, tuple(rows))
+    return Table("Table 2", "Accuracy by scaling factor", note, ("data", "model"), titles, tuple(rows), alike=True)
 
 
 def _accuracy_entry(results: Results, data: str, model: ScaledModel) -> Entry:
