@@ -28,12 +28,17 @@ class PreparedRun:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The runs and audits that a study needs, by key, and which of them make up each cell."""
+    """The runs and audits that a study needs, by key, and which of them make up each cell.
+
+    Args:
+        cells: by data and model.
+        wanted: keys of all runs and audits that the study names, in its order.
+    """
 
     runs: Mapping[str, Run]
     audits: Mapping[str, AuditRequest]
     cells: Mapping[tuple[str, str], Sequence[PreparedRun]]
-    """By data and model."""
+    wanted: Sequence[str] = ()
 
 
 def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
@@ -44,6 +49,7 @@ def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
     attacks: list[RunWithBase] = []
     audits: dict[str, AuditRequest] = {}
     cells: dict[tuple[str, str], list[PreparedRun]] = {}
+    wanted: list[str] = []
     for planned, own in zip(study_runs, resolved, strict=False):
         run = own.run
         seeds = tuple(next(others).run for _ in planned.seeds)
@@ -54,22 +60,28 @@ def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
             request = audit_of(run, planned.audit, ComparisonModels(seeds=seeds, adversaries=adversaries))
             audits[request.key], audit = request, request.key
         cells.setdefault((planned.data, planned.model), []).append(PreparedRun(planned, key_of(run), audit))
-    return Prepared(runs_by_key([*resolved, *attacks]), audits, cells)
+        wanted += [key_of(run), *([audit] if audit else [])]
+    return Prepared(runs_by_key([*resolved, *attacks]), audits, cells, wanted)
 
 
 def plan_study(prepared: Prepared) -> Plan:
-    """All of the study's runs and audits."""
-    return Plan((*prepared.runs, *prepared.audits), prepared.runs, prepared.audits)
+    """All of the study's runs and audits, in its order: whatever a run or an audit needs comes just before it."""
+    return Plan(tuple(prepared.wanted), prepared.runs, prepared.audits)
 
 
 def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: Mapping[str, str]) -> Results:
-    """What the runs and audits of a study found; a cell whose runs all failed is left out."""
-    cells = []
-    for members in prepared.cells.values():
+    """What the runs and audits of a study found, as far as they are done; a cell without any run is left out."""
+    cells, missing = [], []
+    for (data, model), members in prepared.cells.items():
         done = [member for member in members if prepared.runs[member.run] in store]
+        audits = [member.audit for member in members if member.audit]
+        audited = sum(audit_defect(folder / audit) is None for audit in audits)
         if done:
             cells.append(_gather_cell(done, prepared, store, folder))
-    return Results(scale, tuple(cells), dict(errors))
+        if len(done) < len(members) or audited < len(audits):
+            of_audits = f", {audited} of {len(audits)} audits" if audits else ""
+            missing.append(f"{data}, {model}: {len(done)} of {len(members)} runs{of_audits}")
+    return Results(scale, tuple(cells), dict(errors), tuple(missing))
 
 
 def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, folder: Path) -> Cell:

@@ -95,11 +95,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Results:
-    """All cells of a study, in the study's order; and why runs or audits failed, where they did."""
+    """All cells of a study, in the study's order.
+
+    Args:
+        errors: why runs or audits failed, by key.
+        missing: cells that are not whole, and how much of each is done.
+    """
 
     scale: str
     cells: tuple[Cell, ...]
     errors: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
     @property
     def datasets(self) -> list[str]:

@@ -106,6 +106,7 @@ def _report_facts(study: Study, results: Results, workers: int) -> dict[str, str
         "Scale": f"{results.scale}: {study.scales[results.scale]}",
         "Trained models": str(len(runs)),
         "Computing time": time,
+        **({"Not done yet, and not in these numbers": "; ".join(results.missing)} if results.missing else {}),
         "Versions": ", ".join(f"{name} {version}" for name, version in {"heedful": __version__, **versions}.items()),
     }
 

@@ -119,6 +119,19 @@ def test_tables_claims_and_figures_are_whole_and_made_of_what_the_study_measures
                 assert any(entries[place].ours is not None for _, entries in table.rows), (table.name, title)
 
 
+def test_a_page_can_be_made_of_any_part_of_a_study():
+    for study in STUDIES.values():
+        cells = results_of(study).cells
+        first = tuple(replace(cell, runs=cell.runs[:1]) for cell in cells)
+        parts = [cells[:1], cells[::2], cells[1::2], cells[::3], tuple(replace(cell, columns={}) for cell in cells)]
+        for part in [*parts, first]:
+            results = Results("small", part)
+            claims = {claim.id: claim for claim in study.claims(results)}
+            study.figures(results, claims)
+            study.tables(results)
+            study.remarks(results)
+
+
 def test_claims_have_enough_trainings_at_the_paper_s_scale_and_none_without_rows():
     for study in STUDIES.values():
         for claim in study.claims(results_of(study, "paper")):
