@@ -1,8 +1,8 @@
 """Papers, reproduced: tables beside ours, claims tested; one name here is one choice of `heedful reproduce`."""
 
 from heedful.papers.attefa.study import STUDY as ATTEFA
-from heedful.papers.faithful_training.study import STUDY as FAITHFUL_TRAINING
 from heedful.papers.jain_wallace.study import STUDY as JAIN_WALLACE
+from heedful.papers.mohankumar.study import STUDY as MOHANKUMAR
 from heedful.papers.rationales.study import STUDY as RATIONALES
 from heedful.papers.reproduction import SCALES, Results, Study
 from heedful.papers.seat.study import STUDY as SEAT
@@ -20,5 +20,5 @@ STUDIES: dict[str, Study] = {
     "seat": SEAT,
     "sun-lu": SUN_LU,
     "rationales": RATIONALES,
-    "heedable": FAITHFUL_TRAINING,
+    "mohankumar": MOHANKUMAR,
 }

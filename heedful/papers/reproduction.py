@@ -1,7 +1,7 @@
 """What a study is: the runs it needs, its tables beside the paper's, its claims tested, its figures redrawn."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from math import nan
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from heedful.battery.question import Columns
+from heedful.battery.question import Columns, Values
 from heedful.errors import lookup
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
@@ -233,7 +233,12 @@ class Study:
         scales: for each scale, what is run, in words.
         runs: from a scale to the runs it needs.
         claims: each tested by itself; `claims.decide` adjusts the verdicts for their number.
+        measures: what claims measure that is no difference of two columns: of the results on a dataset, by name.
         figures: drawn from the results and the tested claims by their ids.
+        paper_ran: what the paper ran.
+        main: the name of the paper's main table.
+        beyond: names of tables and figures that are not in the paper.
+        missing: tables and figures of the paper that are not on the page, each with the reason.
         remarks: sentences on what the tables show, made from the numbers.
         require: raises where something is missing without which no run can be done.
     """
@@ -247,6 +252,11 @@ class Study:
     tables: Callable[[Results], list[Table]]
     claims: Callable[[Results], list[Claim]]
     figures: Callable[[Results, Mapping[str, Claim]], list[Figure]]
+    measures: Mapping[str, Callable[[Results, str], Values | None]] = field(default_factory=dict)
+    paper_ran: str = ""
+    main: str = ""
+    beyond: Sequence[str] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
     remarks: Callable[[Results], list[str]] = lambda results: []
     require: Callable[[], None] = lambda: None
 

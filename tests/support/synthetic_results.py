@@ -135,7 +135,7 @@ def random_columns(names: tuple[str, ...], seeds: int, generator: torch.Generato
         columns["gradient_agreement.tau"][:, 0] = torch.nan
     if "erase_one.delta_js_attention" in columns:
         columns["erase_one.delta_js_attention"] -= 0.3
-    for what in ("fraction", "mass"):
+    for what in ("fraction", "mass") if "erase_until_flip.mass_attention_x_gradient" in columns else ():
         if f"erase_until_flip.{what}_minimal" in columns:
             columns[f"erase_until_flip.{what}_minimal"] = columns[f"erase_until_flip.{what}_attention_x_gradient"] / 2
     return columns

@@ -1,17 +1,13 @@
 """Human rationales: HateXplain (Mathew et al. 2021) and ERASER's movie reviews (DeYoung et al. 2020)."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from functools import partial
 from math import nan
-
-import polars as pl
-import torch
 
 from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
 from heedful.measures.span_overlap import f1_of_means
-from heedful.papers.claim_rule import Part, entry, judge_claims, paired, part_of, score_estimate
+from heedful.papers.claim_rule import entry, paired, score_estimate
 from heedful.papers.jain_wallace.study import VECTORS
 from heedful.papers.published import number
 from heedful.papers.reproduction import (
@@ -20,7 +16,6 @@ from heedful.papers.reproduction import (
     NEVER_EARLY,
     NORMAL_START,
     Cell,
-    Claim,
     Entry,
     Results,
     Study,
@@ -29,11 +24,6 @@ from heedful.papers.reproduction import (
     encoders_with_minilm,
     study_file,
 )
-from heedful.papers.study_figures import Heading, claims_figure
-from heedful.report.figure import Figure
-from heedful.report.figures.other_figures import faithful_and_plausible
-from heedful.report.texts import Texts
-from heedful.schema.rankings import ranking_title
 from heedful.settings import (
     AuditSettings,
     DataSettings,
@@ -44,17 +34,12 @@ from heedful.settings import (
     TrainingSettings,
 )
 from heedful.settings.validation import update_settings
-from heedful.verdict.scoring import compare_rankings
 
 NAME = "rationales"
 HATEXPLAIN, MOVIES = "hatexplain", "eraser_movies"
 NONE, ATTENTION, GUIDED, GUIDED_CODE = "none", "attention", "guided", "guided as published"
-ATTENDING = (ATTENTION, GUIDED, GUIDED_CODE)
-"""Ways to train a model whose attention is its own."""
 PRINTED_AS = {NONE: "BiRNN", ATTENTION: "BiRNN-Attn", GUIDED: "BiRNN-HateXplain", GUIDED_CODE: "BiRNN-HateXplain"}
 """What Mathew et al. call the models."""
-GRADIENT = "gradient_x_input"
-"""The gradient beside attention: through the whole model."""
 
 PRECISION, TOKEN_F1 = "plausibility.average_precision_{}".format, "plausibility.token_f1_{}".format
 AUPRC = "plausibility.eraser_auprc_{}".format
@@ -112,7 +97,7 @@ EPOCHS = {HATEXPLAIN: {"small": 5, "medium": 6, "paper": 20}, MOVIES: {"small": 
 TOP: dict[str, float] = {HATEXPLAIN: 5.0, MOVIES: 0.31}
 """How many words, or which share of them, are taken for a model's rationale, as in the papers."""
 TESTS = ("erase_until_flip", "comprehensiveness_sufficiency", "plausibility")
-BY: tuple[str, ...] = ("attention", "attention_x_gradient", "gradient_x_input")
+BY = ("attention",)
 
 
 def runs(scale: str) -> list[StudyRun]:
@@ -168,16 +153,14 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     )
 
 
-RANKINGS = {name: ranking_title(name) for name in ("attention", "attention_x_gradient")}
-RANKINGS |= {GRADIENT: "gradient x input", "random": "random order"}
 TRIVIAL = {"first": "first words", "longest": "longest words", "rarest": "rarest words"}
 SHOWN_TOP = {HATEXPLAIN: "5", MOVIES: "20%"}
 """At which number of words comprehensiveness and sufficiency are shown, as near to the papers as ours have it."""
 
 
 def tables(results: Results) -> list[Table]:
-    """Performance; explainability; rankings that know nothing of the model; every ranking."""
-    return [_performance(results), _explainability(results), _trivial(results), _rankings(results)]
+    """Performance; explainability; rankings that know nothing of the model."""
+    return [_performance(results), _explainability(results), _trivial(results)]
 
 
 def _printed(cell: Cell, measure: str) -> float | None:
@@ -252,99 +235,11 @@ def _trivial(results: Results) -> Table:
     return Table("Floors", "What ignorance reaches", note, ("data",), titles, tuple(rows))
 
 
-def _rankings(results: Results) -> Table:
-    rows = []
-    for cell in results.select(PRECISION("attention"), FRACTION("attention")):
-        for name, title in RANKINGS.items():
-            shown = COMPREHENSIVENESS(name)
-            values = (PRECISION(name), shown if name in ("attention", GRADIENT, "random") else "", FRACTION(name))
-            entries = tuple(entry(cell.columns[column]) if column else Entry(None) for column in values)
-            rows.append(((cell.data, model_name(cell), title), entries))
-    note = (
-        "Average precision against the marks; comprehensiveness, the mean over 1, 3, 5, 10 words and a fifth of a "
-        "text; the share of a text that is erased before the decision changes (smaller is better)."
-    )
-    titles = ("average precision", "comprehensiveness", "share erased")
-    return Table("Rankings", "Every ranking", note, ("data", "model", "ranking"), titles, tuple(rows))
-
-
-def claims(results: Results) -> list[Claim]:
-    """Guided attention, faithfulness, comprehensiveness, and what ERASER's AUPRC rewards."""
-    attention = COMPREHENSIVENESS("attention")
-    lost = _against_unguided(results, _lost, FRACTION("attention"), FRACTION("random"))
-    parts = {
-        "guided_attention_is_more_plausible": _against_unguided(results, _precision, PRECISION("attention")),
-        "more_plausible_is_not_more_faithful": lost,
-        "attention_beats_random": _of_attending(results, attention, COMPREHENSIVENESS("random")),
-        "attention_does_not_beat_the_gradient": _of_attending(results, COMPREHENSIVENESS(GRADIENT), attention),
-        "auprc_rewards_constant_scores_hatexplain": _constant(results, HATEXPLAIN),
-        "auprc_rewards_constant_scores_movies": _constant(results, MOVIES),
-    }
-    return judge_claims(NAME, parts)
-
-
-def _precision(guided: Cell, plain: Cell) -> Values:
-    return paired(guided.columns[PRECISION("attention")], plain.columns[PRECISION("attention")])
-
-
-def _lost(guided: Cell, plain: Cell) -> Values:
-    return paired(saved(plain), saved(guided))
-
-
-def _against_unguided(results: Results, difference: Callable[[Cell, Cell], Values], *columns: str) -> dict[str, Part]:
-    """Each guided model against the same model that was not guided."""
-    parts = {}
-    for method in (GUIDED, GUIDED_CODE):
-        for cell in results.select(*columns, method=method):
-            plain = results.find(*columns, data=cell.data, encoder=cell.encoder, method=ATTENTION)
-            if plain is not None:
-                parts[f"{cell.data}, {model_name(cell)}"] = part_of(difference(cell, plain), cell, plain)
-    return parts
-
-
-def _of_attending(results: Results, first: str, second: str) -> dict[str, Part]:
-    """The difference of two columns, for each model whose attention is its own."""
-    return {
-        f"{cell.data}, {model_name(cell)}": part_of(cell.columns[first] - cell.columns[second], cell)
-        for cell in results.select(first, second)
-        if cell.method in ATTENDING
-    }
-
-
-def _constant(results: Results, data: str) -> dict[str, Part]:
-    """The difference on the texts that most models of a data set were audited on: no model has a part in it."""
-    cells = results.select(AUPRC("constant"), AUPRC("random"), data=data)
-    if not cells:
-        return {}
-    values = [cell.columns[AUPRC("constant")] - cell.columns[AUPRC("random")] for cell in cells]
-    # A slow model may have been audited on fewer, which are among them.
-    texts = max(each.shape[1] for each in values)
-    return {data: Part(torch.cat([each for each in values if each.shape[1] == texts]))}
-
-
-GUIDANCE = ("guided_attention_is_more_plausible", "more_plausible_is_not_more_faithful")
-TOP_WORDS = ("attention_beats_random", "attention_does_not_beat_the_gradient")
-OURS = "in none of the papers"
-
-
-def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
-    """Faithful and plausible, a panel a model; and what the claims measure."""
-    guidance = Heading("guidance", "What guidance changes", OURS)
-    top_words = Heading("top_words", "Top words by attention, by gradient and at random", OURS)
-    return [
-        *_faithful_and_plausible(results),
-        *claims_figure(claims, GUIDANCE, "difference", guidance),
-        *claims_figure(claims, TOP_WORDS, "difference", top_words),
-    ]
-
-
-def _faithful_and_plausible(results: Results) -> list[Figure]:
-    cells = [cell for cell in results.select(PRECISION("attention"), FRACTION("attention")) if cell.method in ATTENDING]
-    names = tuple(f"{cell.data}, {model_name(cell)}" for cell in cells)
-    # A copy: which columns there are is asked of each ranking.
-    rankings = tuple(compare_rankings(dict(cell.columns.items())) for cell in cells)
-    figure = faithful_and_plausible(Texts(pl.DataFrame(), names, (), rankings=rankings))
-    return [] if figure is None else [replace(figure, group="Figures", source=OURS, columns=6)]
+def lost_saving(results: Results, data: str, *, method: str) -> Values | None:
+    """How much of its saving attention loses if it is guided in that way, text by text."""
+    columns, encoder = (FRACTION("attention"), FRACTION("random")), ENCODERS[data]
+    plain, guided = (results.find(*columns, data=data, encoder=encoder, method=name) for name in (ATTENTION, method))
+    return None if plain is None or guided is None else paired(saved(plain), saved(guided))
 
 
 STUDY = Study(
@@ -352,6 +247,10 @@ STUDY = Study(
     folder=NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
-    figures=figures,
+    claims=lambda results: [],
+    figures=lambda *results: [],
+    measures={
+        "lost_saving_guided": partial(lost_saving, method=GUIDED),
+        "lost_saving_guided_as_published": partial(lost_saving, method=GUIDED_CODE),
+    },
 )
