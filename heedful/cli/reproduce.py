@@ -121,7 +121,7 @@ def names_by_key(prepared: "Prepared") -> dict[str, str]:
     """What each run and audit is called while it is done, by key."""
     names: dict[str, str] = {}
     for (data, model), members in prepared.cells.items():
-        audited = [member.audit for member in members if member.audit]
+        audited = [audit for member in members for audit in member.audits]
         compared = [key for audit in audited for key in prepared.audits[audit].comparison_models]
         names = {**{key: f"companion of {data}, {model}" for key in compared}, **names}
         names |= {member.run: f"{data}, {model}" for member in members}
