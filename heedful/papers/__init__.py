@@ -3,8 +3,8 @@
 from heedful.papers.attefa.study import STUDY as ATTEFA
 from heedful.papers.embedding_start.study import STUDY as EMBEDDING_START
 from heedful.papers.jain_wallace.study import STUDY as JAIN_WALLACE
+from heedful.papers.judged_models import with_outcome
 from heedful.papers.mohankumar.study import STUDY as MOHANKUMAR
-from heedful.papers.outcome import with_outcome
 from heedful.papers.rationales.study import STUDY as RATIONALES
 from heedful.papers.reproduction import SCALES, Results, Study
 from heedful.papers.seat.study import STUDY as SEAT

@@ -8,7 +8,7 @@ import polars as pl
 
 from heedful.jobs.planning import Plan, RunWithBase, adversary_of, audit_of, resolve, runs_by_key
 from heedful.jobs.request import AuditRequest
-from heedful.papers.outcome import outcome_columns
+from heedful.papers.judged_models import outcome_columns
 from heedful.papers.reproduction import Cell, Results, StudyRun
 from heedful.report import AuditFiles, read_audit
 from heedful.settings import ComparisonModels, Run, key_of

@@ -12,7 +12,7 @@ import torch
 
 from heedful.jobs.planning import adversary_of
 from heedful.papers.claim_rule import decide
-from heedful.papers.outcome import COLUMNS
+from heedful.papers.judged_models import COLUMNS
 from heedful.papers.reproduction import Cell, Claim, Results, Study, StudyRun
 from heedful.report.figure import Figure
 from heedful.report.loading import audit

@@ -59,14 +59,14 @@ def outcome_columns(audits: Sequence[AuditFiles]) -> Columns:
     """
     verdict = audits[0].verdict
     frames = [audit.outcomes.filter(pl.col("split") == verdict.split) for audit in audits]
-    found = outcomes_of(frames, verdict.labels)
-    points, decided = found.points, found.decided
+    judged = outcomes_of(frames, verdict.labels)
+    points, decided = judged.points, judged.decided
     columns = {
         "points": points.where(decided != 0, 0.0),
         "misses": (1 - points).where(decided != 0, 0.0),
         "no_small_set": 1 - decided,
         "points_of_decided": points,
-        "luck": found.luck.masked_fill(points.isnan(), nan),
+        "luck": judged.luck.masked_fill(points.isnan(), nan),
         "moved": flags_of(frames, "is_moved"),
     }
     return {f"outcome.{name}": columns[name] for name in COLUMNS}

@@ -7,7 +7,7 @@ import pytest
 from heedful.jobs.planning import RunWithBase
 from heedful.jobs.running import carry_out
 from heedful.papers import STUDIES
-from heedful.papers.outcome import COLUMNS, TABLE, outcome_columns, with_outcome
+from heedful.papers.judged_models import COLUMNS, TABLE, outcome_columns, with_outcome
 from heedful.papers.pipeline import gather, plan_study, prepare_study
 from heedful.papers.reproduction import Study, StudyRun
 from heedful.report.audits import read_audit
