@@ -1,13 +1,12 @@
 """Human rationales: HateXplain (Mathew et al. 2021) and ERASER's movie reviews (DeYoung et al. 2020)."""
 
-from functools import partial
 from math import nan
 
 from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
 from heedful.measures.span_overlap import f1_of_means
-from heedful.papers.claim_rule import entry, paired, score_estimate
+from heedful.papers.claim_rule import entry, score_estimate
 from heedful.papers.jain_wallace.study import VECTORS
 from heedful.papers.published import number
 from heedful.papers.reproduction import (
@@ -235,13 +234,6 @@ def _trivial(results: Results) -> Table:
     return Table("Floors", "What ignorance reaches", note, ("data",), titles, tuple(rows))
 
 
-def lost_saving(results: Results, data: str, *, method: str) -> Values | None:
-    """How much of its saving attention loses if it is guided in that way, text by text."""
-    columns, encoder = (FRACTION("attention"), FRACTION("random")), ENCODERS[data]
-    plain, guided = (results.find(*columns, data=data, encoder=encoder, method=name) for name in (ATTENTION, method))
-    return None if plain is None or guided is None else paired(saved(plain), saved(guided))
-
-
 STUDY = Study(
     **study_file(NAME, "study.toml"),
     folder=NAME,
@@ -249,8 +241,4 @@ STUDY = Study(
     tables=tables,
     claims=lambda results: [],
     figures=lambda *results: [],
-    measures={
-        "lost_saving_guided": partial(lost_saving, method=GUIDED),
-        "lost_saving_guided_as_published": partial(lost_saving, method=GUIDED_CODE),
-    },
 )

@@ -3,7 +3,7 @@ import torch
 
 from heedful.papers import STUDIES
 from heedful.papers.rationales.study import iou_f1
-from support.synthetic_results import known, made_cell, made_results, results_of
+from support.synthetic_results import known, made_cell, results_of
 
 STUDY = STUDIES["rationales"]
 
@@ -27,18 +27,6 @@ def test_minilm_is_guided_and_not_from_medium_scale_on(monkeypatch):
     assert set(cells) == {("hatexplain", "attention"), ("hatexplain", "guided")}
     assert {run.network.encoder for run in cells.values()} == {"hf:minilm"}
     assert [run.training.method for run in cells.values()] == ["vanilla", "guided_by_rationales"]
-
-
-def test_what_guidance_costs_is_the_saving_of_erasures_that_is_lost():
-    fraction = "erase_until_flip.fraction_{}".format
-    columns = {"attention": (0.8, 0.5), "guided": (0.8, 0.6)}
-    cells = [
-        made_cell("hatexplain", "bilstm", method, columns={fraction("random"): random, fraction("attention"): own})
-        for method, (random, own) in columns.items()
-    ]
-    lost = STUDY.measures["lost_saving_guided"]
-    assert known(lost(made_results(*cells), "hatexplain")).mean().item() == pytest.approx(0.1)
-    assert lost(made_results(*cells[:1]), "hatexplain") is None
 
 
 def test_iou_f1_is_that_of_the_means_by_hand():
