@@ -1,6 +1,6 @@
 """`heedful reproduce`: a paper's runs and audits, its tables beside ours, its claims tested."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,15 @@ class ReproduceOptions(command_options.FolderOptions, command_options.ClusterOpt
     )
     scale: str = option("small (minutes on two cores), medium (an hour or two), paper (all of it).", default="small")
     out: str = option("Folder for PAPER.html, PAPER.md, PAPER.json and the figures.", default="studies")
-    dry_run: bool = flag("List the runs, which of them are done, and what the others may take; do none.", "--dry-run")
+    dry_run: bool = flag(
+        "Say what is done and what the rest takes at most, in hours of one core: by the recorded times of finished "
+        "runs and audits that differ in the seed alone, else by a probe of a few texts for each kind of model (seconds "
+        "each). Nothing is stored.",
+        "--dry-run",
+    )
+    only_finished: bool = flag(
+        "Do nothing that is missing: write the page from what is done, and say on it what is not.", "--only-finished"
+    )
 
 
 def reproduce(options: ReproduceOptions) -> None:
@@ -66,11 +74,11 @@ def reproduce(options: ReproduceOptions) -> None:
     missing = plan.missing(store)
     printed.say(f"{len(prepared.runs)} runs and {len(prepared.audits)} audits, {len(missing)} of them to do")
     if options.dry_run:
-        _end_dry_run(printed, prepared, store, len(missing), processes)
+        _end_dry_run(printed, prepared, store, processes)
         return
     open_store(options, "runs", "audits", "out")
     errors: dict[str, str] = {}
-    if missing:
+    if missing and not options.only_finished:
         names = names_by_key(prepared)
         where = {"device": options.device, "workers": options.workers, "scheduler": options.scheduler}
         with show_jobs(printed.progress, names, errors, lambda key: names.get(key, key)) as (report_status, _):
@@ -79,8 +87,8 @@ def reproduce(options: ReproduceOptions) -> None:
     report = summarize(study, results, command_options.command_line(), processes)
     page = write_study(report, Path(options.out))
     print_study(console, report, page.with_suffix(".md"))
-    printed.say(f"Written: {page}")
-    printed.end({"page": str(page), **as_json(report)}, result=str(page))
+    printed.say(*(f"Not whole: {cell}" for cell in results.missing), f"Written: {page}")
+    printed.end({"page": str(page), "missing": list(results.missing), **as_json(report)}, result=str(page))
     if errors:
         raise typer.Exit(1)
 
@@ -95,25 +103,26 @@ def _end_without_data(printed: "Output", study_runs: "list[StudyRun]", problem: 
     printed.end({"missing": len(study_runs), "cells": cells, "problem": str(problem)}, result=str(len(study_runs)))
 
 
-def _end_dry_run(printed: "Output", prepared: "Prepared", store: "Store", missing: int, workers: int) -> None:
-    """What is done of each cell, and what the rest may take, by finished runs that resemble it."""
-    from heedful.cli.sweep_command import estimate
+def _end_dry_run(printed: "Output", prepared: "Prepared", store: "Store", workers: int) -> None:
+    """What is done of each cell, and what the rest takes at most."""
+    from heedful.papers.cost import expected_cost
 
     cells = {}
     for (data, model), members in prepared.cells.items():
         done = sum(prepared.runs[member.run] in store for member in members)
         cells[f"{data}, {model}"] = {"done": done, "runs": len(members)}
         printed.say(f"{data}, {model}: {done} of {len(members)} runs done")
-    expected = estimate(prepared.runs, store, workers)
-    printed.say(f"{expected} Audits come on top.")
-    printed.end({"missing": missing, "cells": cells, "estimate": expected}, result=str(missing))
+    cost = expected_cost(prepared, store)
+    printed.say(cost.text(workers))
+    document = {"missing": cost.models + cost.audits, "cells": cells, **asdict(cost), "estimate": cost.text(workers)}
+    printed.end(document, result=str(document["missing"]))
 
 
 def names_by_key(prepared: "Prepared") -> dict[str, str]:
     """What each run and audit is called while it is done, by key."""
     names: dict[str, str] = {}
     for (data, model), members in prepared.cells.items():
-        audited = [member.audit for member in members if member.audit]
+        audited = [audit for member in members for audit in member.audits]
         compared = [key for audit in audited for key in prepared.audits[audit].comparison_models]
         names = {**{key: f"companion of {data}, {model}" for key in compared}, **names}
         names |= {member.run: f"{data}, {model}" for member in members}

@@ -94,16 +94,22 @@ class Durations:
         self._alike: dict[str, list[float]] = defaultdict(list)
         self._similar: dict[str, list[float]] = defaultdict(list)
         for other in finished:
-            self._alike[_but_seed(other.run)].append(other.seconds)
+            self._alike[but_seed(other.run)].append(other.seconds)
             self._similar[_data_and_encoder(other.run)].append(other.seconds)
 
     def of(self, run: Run) -> float | None:
         """The median of those that differ in the seed alone, or else of those that share data and encoder."""
-        times = self._alike.get(_but_seed(run)) or self._similar.get(_data_and_encoder(run))
+        times = self._similar.get(_data_and_encoder(run))
+        return self.alike(run) or (median(times) if times else None)
+
+    def alike(self, run: Run) -> float | None:
+        """The median of those that differ in the seed alone."""
+        times = self._alike.get(but_seed(run))
         return median(times) if times else None
 
 
-def _but_seed(run: Run) -> str:
+def but_seed(run: Run) -> str:
+    """The run without its seed and reference, as text."""
     return run.model_dump_json(exclude={"seed", "reference"})
 
 

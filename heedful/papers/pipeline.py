@@ -8,6 +8,7 @@ import polars as pl
 
 from heedful.jobs.planning import Plan, RunWithBase, adversary_of, audit_of, resolve, runs_by_key
 from heedful.jobs.request import AuditRequest
+from heedful.papers.judged_models import outcome_columns
 from heedful.papers.reproduction import Cell, Results, StudyRun
 from heedful.report import AuditFiles, read_audit
 from heedful.settings import ComparisonModels, Run, key_of
@@ -19,21 +20,32 @@ from heedful.verdict.scoring import columns_of
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run of a study, with its key and that of its audit, or None if it is not audited."""
+    """A run of a study, with its key and those of its audit and of its outcomes, None if there are none."""
 
     planned: StudyRun
     run: str
     audit: str | None
+    outcome: str | None = None
+
+    @property
+    def audits(self) -> tuple[str, ...]:
+        """The keys of its audits."""
+        return tuple(key for key in (self.audit, self.outcome) if key is not None)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The runs and audits that a study needs, by key, and which of them make up each cell."""
+    """The runs and audits that a study needs, by key, and which of them make up each cell.
+
+    Args:
+        cells: by data and model.
+        wanted: keys of all runs and audits that the study names, in its order.
+    """
 
     runs: Mapping[str, Run]
     audits: Mapping[str, AuditRequest]
     cells: Mapping[tuple[str, str], Sequence[PreparedRun]]
-    """By data and model."""
+    wanted: Sequence[str] = ()
 
 
 def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
@@ -44,40 +56,52 @@ def prepare_study(study_runs: Sequence[StudyRun]) -> Prepared:
     attacks: list[RunWithBase] = []
     audits: dict[str, AuditRequest] = {}
     cells: dict[tuple[str, str], list[PreparedRun]] = {}
+    wanted: list[str] = []
     for planned, own in zip(study_runs, resolved, strict=False):
         run = own.run
         seeds = tuple(next(others).run for _ in planned.seeds)
         adversaries = tuple(adversary_of(run, each.seed, each.changes) for each in planned.adversaries)
         attacks += [RunWithBase(adversary, run) for adversary in adversaries]
-        audit = None
+        audit = outcome = None
         if planned.audit is not None:
             request = audit_of(run, planned.audit, ComparisonModels(seeds=seeds, adversaries=adversaries))
             audits[request.key], audit = request, request.key
-        cells.setdefault((planned.data, planned.model), []).append(PreparedRun(planned, key_of(run), audit))
-    return Prepared(runs_by_key([*resolved, *attacks]), audits, cells)
+        if planned.outcome is not None:
+            request = audit_of(run, planned.outcome)
+            audits[request.key], outcome = request, request.key
+        member = PreparedRun(planned, key_of(run), audit, outcome)
+        cells.setdefault((planned.data, planned.model), []).append(member)
+        wanted += [member.run, *member.audits]
+    return Prepared(runs_by_key([*resolved, *attacks]), audits, cells, wanted)
 
 
 def plan_study(prepared: Prepared) -> Plan:
-    """All of the study's runs and audits."""
-    return Plan((*prepared.runs, *prepared.audits), prepared.runs, prepared.audits)
+    """All of the study's runs and audits, in its order: whatever a run or an audit needs comes just before it."""
+    return Plan(tuple(prepared.wanted), prepared.runs, prepared.audits)
 
 
 def gather(scale: str, prepared: Prepared, store: Store, folder: Path, errors: Mapping[str, str]) -> Results:
-    """What the runs and audits of a study found; a cell whose runs all failed is left out."""
-    cells = []
-    for members in prepared.cells.values():
+    """What the runs and audits of a study found, as far as they are done; a cell without any run is left out."""
+    cells, missing = [], []
+    for (data, model), members in prepared.cells.items():
         done = [member for member in members if prepared.runs[member.run] in store]
+        audits = [audit for member in members for audit in member.audits]
+        audited = sum(audit_defect(folder / audit) is None for audit in audits)
         if done:
             cells.append(_gather_cell(done, prepared, store, folder))
-    return Results(scale, tuple(cells), dict(errors))
+        if len(done) < len(members) or audited < len(audits):
+            of_audits = f", {audited} of {len(audits)} audits" if audits else ""
+            missing.append(f"{data}, {model}: {len(done)} of {len(members)} runs{of_audits}")
+    return Results(scale, tuple(cells), dict(errors), tuple(missing))
 
 
 def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, folder: Path) -> Cell:
     planned = done[0].planned
-    audits = [
-        read_audit(folder / each.audit) for each in done if each.audit and audit_defect(folder / each.audit) is None
-    ]
-    rows = [audit.rows for audit in audits]
+    audits, judged = (
+        [read_audit(folder / key) for key in keys if key and audit_defect(folder / key) is None]
+        for keys in ([each.audit for each in done], [each.outcome for each in done])
+    )
+    columns = columns_of([audit.rows for audit in audits]) if audits else {}
     settings = {each.run: prepared.runs[each.run] for each in done}
     return Cell(
         data=planned.data,
@@ -86,9 +110,9 @@ def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, 
         method=planned.method,
         role=planned.role,
         runs=tuple(store.read(key) for key in settings),
-        columns=columns_of(rows) if rows else {},
+        columns={**columns, **outcome_columns(judged)} if judged else columns,
         comparison_models=_gather_companions(done, prepared, store),
-        seconds=sum(audit.verdict.seconds or 0.0 for audit in audits),
+        seconds=sum(audit.verdict.seconds or 0.0 for audit in (*audits, *judged)),
         tokens=tuple(store.table(key, TOKENS) for key, run in settings.items() if run.training.record_flow),
         history=tuple(store.table(key, HISTORY) for key, run in settings.items() if _logs(run)),
         shown=shown_words(audits[0]) if audits else pl.DataFrame(),

@@ -10,6 +10,7 @@ model           as our tables call it; empty where the number is about the data 
                 attefa, wiegreffe_pinter     encoder: "bilstm", or "mlp", which reads each token alone
                 seat                         encoder and method: "rnn seat", "bilstm word_at", "bert seat without topk"
                 sun_lu                       "dp", "dp-l", "dp-a", "ad", the paper's names
+                mohankumar                   "vanilla", "diversity", "orthogonal"
                 rationales                   "BiRNN", "BiRNN-Attn", "BiRNN-HateXplain", the paper's names
 measure         a name in measures.toml, followed by what the paper splits by: "class 0" (the predicted class; for
                 sizes and tokens the label), "seed=50", "lambda=10", "radius=0.01" (noise on embeddings), "words=2"
@@ -39,6 +40,7 @@ PAPERS: dict[str, str] = {
     "attefa": "Amini and Kosseim (2022), How (Un)Faithful is Attention?",
     "seat": "Hu et al. (2023), SEAT: Stable and Explainable Attention",
     "sun_lu": "Sun and Lu (2020), Understanding Attention for Text Classification",
+    "mohankumar": "Mohankumar et al. (2020), Towards Transparent and Explainable Attention Models",
     "rationales": "Mathew et al. (2021), HateXplain: A Benchmark Dataset for Explainable Hate Speech Detection",
 }
 

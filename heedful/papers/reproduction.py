@@ -44,6 +44,7 @@ class StudyRun:
             training method, scaling factor, shape); and why the run is there, "" for the main ones.
         run: together with the run it refers to, where its method or attention needs one.
         audit: which tests it is audited with; None: it is not audited.
+        outcome: how outcomes of its texts are computed, an audit of its own; None: they are not.
         seeds: runs that the audit compares it with, usually the same model from other seeds.
         adversaries: models trained to predict alike and attend elsewhere.
     """
@@ -57,6 +58,7 @@ class StudyRun:
     audit: AuditSettings | None = None
     seeds: tuple[RunWithBase, ...] = ()
     adversaries: tuple[Adversary, ...] = ()
+    outcome: AuditSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Cell:
     Args:
         data, model, encoder, method, role: as in its `StudyRun`s.
         runs: one per seed.
-        columns: what the audits found: `test.measure` -> [seed text].
+        columns: what the audits found: `test.measure` -> [seed text]; `outcome.NAME` is of other texts.
         companions: the runs that the audits compared them with.
         seconds: how long the audits took.
         tokens: what was recorded of tokens during training, one table per seed; empty where nothing was.
@@ -95,11 +97,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Results:
-    """All cells of a study, in the study's order; and why runs or audits failed, where they did."""
+    """All cells of a study, in the study's order.
+
+    Args:
+        errors: why runs or audits failed, by key.
+        missing: cells that are not whole, and how much of each is done.
+    """
 
     scale: str
     cells: tuple[Cell, ...]
     errors: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
     @property
     def datasets(self) -> list[str]:

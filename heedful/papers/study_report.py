@@ -128,6 +128,7 @@ def _report_facts(study: Study, results: Results, workers: int) -> dict[str, str
         "Trained models": str(len(runs)),
         **({"Not significantly better than a constant prediction": "; ".join(constant)} if constant else {}),
         "Computing time": time,
+        **({"Not done yet, and not in these numbers": "; ".join(results.missing)} if results.missing else {}),
         "Versions": ", ".join(f"{name} {version}" for name, version in {"heedful": __version__, **versions}.items()),
     }
 

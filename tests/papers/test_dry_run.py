@@ -1,6 +1,8 @@
-"""`heedful reproduce --dry-run`: what is done of a study, and what the rest may take."""
+"""`heedful reproduce`: what is done of a study, what the rest takes, pages from a part of it, and a cluster for it."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -10,26 +12,35 @@ from heedful.errors import DataError
 from heedful.jobs.planning import RunWithBase
 from heedful.jobs.work import ensure
 from heedful.papers import STUDIES
+from heedful.papers.pipeline import plan_study, prepare_study
 from heedful.papers.reproduction import Study, StudyRun
+from heedful.settings import AuditSettings, Run
 from heedful.store.store import Store
+from support.cluster import cluster
 from support.runs import changed
 
 
-def run(seed):
-    return changed(data__source="mock-1", data__train_limit=40, data__test_limit=20, training__epochs=1, seed=seed)
+def run(seed, size):
+    data = {"data__source": "mock-1", "data__train_limit": 40, "data__test_limit": 20}
+    return changed(**data, network__hidden_size=size, training__epochs=1, seed=seed)
+
+
+AUDIT = AuditSettings(tests=("permutation",), shown=0, examples=10)
 
 
 @pytest.fixture
 def reproduce(monkeypatch, tmp_path):
-    """The command's answer on a study of three trainings."""
+    """The command's answer on a study of two models of two seeds each, both audited."""
     study = Study(
         name="tiny",
         folder="attefa",
         title="Tiny study",
         paper="Nobody (2000)",
-        scales={"small": "three models"},
+        scales={"small": "four models"},
         runs=lambda scale: [
-            StudyRun("mock-1", "average", "average", "additive", RunWithBase(run(seed))) for seed in range(3)
+            StudyRun("mock-1", model, "average", "additive", RunWithBase(run(seed, size)), audit=AUDIT)
+            for model, size in (("wide", 8), ("narrow", 4))
+            for seed in range(2)
         ],
         tables=lambda results: [],
         figures=lambda results: [],
@@ -37,32 +48,62 @@ def reproduce(monkeypatch, tmp_path):
     monkeypatch.setitem(STUDIES, "tiny", study)
 
     def invoke(*flags):
-        places = ["--runs", str(tmp_path / "runs"), "--audits", str(tmp_path / "audits"), "--workers", "2"]
-        return CliRunner().invoke(app, ["reproduce", "tiny", "--dry-run", *places, *flags], catch_exceptions=False)
+        places = [word for name in ("runs", "audits") for word in (f"--{name}", str(tmp_path / name))]
+        places += ["--workers", "1"] if "--scheduler" not in flags else []
+        out = [] if "--dry-run" in flags else ["--out", str(tmp_path / "pages")]
+        return CliRunner().invoke(app, ["reproduce", "tiny", *places, *out, *flags], catch_exceptions=False)
 
     return invoke
 
 
-def test_before_the_first_run_the_time_is_unknown_and_nothing_is_done(reproduce, tmp_path):
-    output = reproduce().output
-    assert "mock-1, average: 0 of 3 runs done" in output
-    assert "3 runs to do; no finished run resembles them, so their time is unknown. Audits come on top." in output
+def hours(output):
+    """Models, audits and core-hours to do."""
+    found = re.search(r"(\d+) models and (\d+) audits to do: at most about ([\d.]+) core-hours", output)
+    assert found, output
+    return int(found[1]), int(found[2]), float(found[3])
+
+
+def test_before_the_first_run_a_probe_tells_the_time_and_nothing_is_stored(reproduce, tmp_path):
+    output = reproduce("--dry-run").output
+    assert "mock-1, wide: 0 of 2 runs done" in output
+    assert hours(output)[:2] == (4, 4) and "unknown" not in output
+    document = json.loads(reproduce("--dry-run", "--json").stdout)
+    assert document["training"] > 0 and document["auditing"] > 0
     assert not list(tmp_path.iterdir())
 
 
-def test_a_finished_run_tells_what_the_others_may_take(reproduce, tmp_path):
-    ensure(run(0), Store(tmp_path / "runs"))
-    output = reproduce().output
-    assert "mock-1, average: 1 of 3 runs done" in output
-    assert "2 runs to do: about " in output and "on 2 workers. Audits come on top." in output
+def test_recorded_times_count_before_a_probe(reproduce, tmp_path):
+    trained = ensure(run(0, 8), Store(tmp_path / "elsewhere"))[1]
+    Store(tmp_path / "runs").save(replace(trained, seconds=36_000.0))
+    output = reproduce("--dry-run").output
+    assert "mock-1, wide: 1 of 2 runs done" in output
+    assert hours(output) == (3, 4, 10.0)
+    assert reproduce("--dry-run", "--quiet").stdout.strip() == "7"
 
 
-def test_a_script_gets_it_as_one_document(reproduce, tmp_path):
-    ensure(run(0), Store(tmp_path / "runs"))
-    document = json.loads(reproduce("--json").stdout)
-    assert document["missing"] == 2 and document["cells"] == {"mock-1, average": {"done": 1, "runs": 3}}
-    assert document["estimate"].startswith("2 runs to do: about ")
-    assert reproduce("--quiet").stdout.strip() == "2"
+def test_a_page_is_written_from_what_is_done_and_says_what_is_missing(reproduce, tmp_path):
+    first = ensure(run(0, 8), Store(tmp_path / "runs"))[0]
+    output = reproduce("--only-finished").output
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [first]
+    page = (tmp_path / "pages" / "tiny.md").read_text()
+    for cell in ("mock-1, wide: 1 of 2 runs, 0 of 2 audits", "mock-1, narrow: 0 of 2 runs, 0 of 2 audits"):
+        assert f"Not whole: {cell}" in output and cell in page
+    assert "Not whole" not in reproduce().output
+    assert "Not done yet" not in (tmp_path / "pages" / "tiny.md").read_text()
+
+
+def test_runs_are_done_in_the_order_of_the_study_each_model_with_its_audit(reproduce, tmp_path):
+    plan = plan_study(prepare_study(STUDIES["tiny"].runs_at("small")))
+    jobs = list(plan.missing(Store(tmp_path / "runs", tmp_path / "audits")).values())
+    assert [job.kind for job in jobs] == ["train", "audit"] * 4
+    sizes = [Run.model_validate_json(job.settings).network.hidden_size for job in jobs if job.kind == "train"]
+    assert sizes == [8, 8, 4, 4]
+
+
+def test_a_cluster_does_a_study(reproduce, tmp_path):
+    with cluster(tmp_path / "dask", 1) as own:
+        output = reproduce("--scheduler", own.address).output
+    assert "Not whole" not in output and len(list((tmp_path / "audits").iterdir())) == 4
 
 
 def test_without_the_data_it_lists_what_there_is_to_do_and_what_to_fetch(monkeypatch, tmp_path):

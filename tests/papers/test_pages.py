@@ -8,7 +8,8 @@ import pytest
 
 from heedful.papers import STUDIES
 from heedful.papers.claim_rule import judge_claims
-from heedful.papers.study_pages import summarize, write_study
+from heedful.papers.study_pages import write_study
+from heedful.papers.study_report import summarize
 from support.synthetic_results import results_of
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"

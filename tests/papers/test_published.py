@@ -35,6 +35,7 @@ ROWS = {
     "seat": 2393,
     "sun_lu": 160,
     "rationales": 7,
+    "mohankumar": 48,
 }
 
 
@@ -59,6 +60,14 @@ def test_every_number_has_a_place_a_known_measure_and_is_there_once():
         counts = rows.filter(pl.col("kind").is_in(COUNTS))["value"]
         assert (counts == counts.round()).all() and (counts > 0).all()
         assert (rows["spread"].drop_nulls() >= 0).all()
+
+
+def test_what_mohankumar_et_al_print_and_what_their_code_gave_later():
+    lower = {item: values("mohankumar", item) for item in ("Table 2", "later runs")}
+    assert lower["Table 2"]["snli", "orthogonal", "accuracy"] == 0.7646
+    for rows in lower.values():
+        for data, model, _ in (key for key in rows if key[1] != "vanilla"):
+            assert rows[data, model, "conicity"] < rows[data, "vanilla", "conicity"]
 
 
 def test_there_is_a_file_for_each_paper_and_an_unknown_one_is_named():

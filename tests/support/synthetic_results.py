@@ -12,6 +12,7 @@ import torch
 
 from heedful.jobs.planning import adversary_of
 from heedful.papers.claim_rule import judge_claims
+from heedful.papers.judged_models import COLUMNS
 from heedful.papers.reproduction import Cell, JudgedClaim, Results, Study, StudyRun
 from heedful.report.figure import Figure
 from heedful.report.loading import audit
@@ -117,9 +118,11 @@ def _with_vectors(settings: AuditSettings, file: Path) -> AuditSettings:
 
 def measured_columns(study_run: StudyRun) -> tuple[str, ...]:
     """The columns that the audit of this run measures, learned from the same audit of a toy model."""
+    outcomes = () if study_run.outcome is None else tuple(f"outcome.{name}" for name in COLUMNS)
     if study_run.audit is None:
-        return ()
-    return _measured(study_run.audit.model_dump_json(), bool(study_run.seeds), len(study_run.adversaries))
+        return outcomes
+    measured = _measured(study_run.audit.model_dump_json(), bool(study_run.seeds), len(study_run.adversaries))
+    return (*measured, *outcomes)
 
 
 def random_columns(names: tuple[str, ...], seeds: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
@@ -135,7 +138,7 @@ def random_columns(names: tuple[str, ...], seeds: int, generator: torch.Generato
         columns["gradient_agreement.tau"][:, 0] = torch.nan
     if "erase_one.delta_js_attention" in columns:
         columns["erase_one.delta_js_attention"] -= 0.3
-    for what in ("fraction", "mass"):
+    for what in ("fraction", "mass") if "erase_until_flip.mass_attention_x_gradient" in columns else ():
         if f"erase_until_flip.{what}_minimal" in columns:
             columns[f"erase_until_flip.{what}_minimal"] = columns[f"erase_until_flip.{what}_attention_x_gradient"] / 2
     return columns

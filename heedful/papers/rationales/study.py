@@ -1,9 +1,6 @@
 """Human rationales: HateXplain (Mathew et al. 2021) and ERASER's movie reviews (DeYoung et al. 2020)."""
 
-from dataclasses import replace
 from math import nan
-
-import polars as pl
 
 from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
@@ -26,10 +23,6 @@ from heedful.papers.reproduction import (
     encoders_with_minilm,
     study_file,
 )
-from heedful.report.figure import Figure
-from heedful.report.figures.other_figures import faithful_and_plausible
-from heedful.report.texts import Texts
-from heedful.schema.rankings import ranking_title
 from heedful.settings import (
     AuditSettings,
     DataSettings,
@@ -40,17 +33,12 @@ from heedful.settings import (
     TrainingSettings,
 )
 from heedful.settings.validation import update_settings
-from heedful.verdict.scoring import compare_rankings
 
 NAME = "rationales"
 HATEXPLAIN, MOVIES = "hatexplain", "eraser_movies"
 NONE, ATTENTION, GUIDED, GUIDED_CODE = "none", "attention", "guided", "guided as published"
-ATTENDING = (ATTENTION, GUIDED, GUIDED_CODE)
-"""Ways to train a model whose attention is its own."""
 PRINTED_AS = {NONE: "BiRNN", ATTENTION: "BiRNN-Attn", GUIDED: "BiRNN-HateXplain", GUIDED_CODE: "BiRNN-HateXplain"}
 """What Mathew et al. call the models."""
-GRADIENT = "gradient_x_input"
-"""The gradient beside attention: through the whole model."""
 
 PRECISION, TOKEN_F1 = "plausibility.average_precision_{}".format, "plausibility.token_f1_{}".format
 AUPRC = "plausibility.eraser_auprc_{}".format
@@ -108,7 +96,7 @@ EPOCHS = {HATEXPLAIN: {"small": 5, "medium": 6, "paper": 20}, MOVIES: {"small": 
 TOP: dict[str, float] = {HATEXPLAIN: 5.0, MOVIES: 0.31}
 """How many words, or which share of them, are taken for a model's rationale, as in the papers."""
 TESTS = ("erase_until_flip", "comprehensiveness_sufficiency", "plausibility")
-BY: tuple[str, ...] = ("attention", "attention_x_gradient", "gradient_x_input")
+BY = ("attention",)
 
 
 def runs(scale: str) -> list[StudyRun]:
@@ -164,16 +152,14 @@ def _run(source: str, encoder: str, method: str, seed: int, scale: str) -> Run:
     )
 
 
-RANKINGS = {name: ranking_title(name) for name in ("attention", "attention_x_gradient")}
-RANKINGS |= {GRADIENT: "gradient x input", "random": "random order"}
 TRIVIAL = {"first": "first words", "longest": "longest words", "rarest": "rarest words"}
 SHOWN_TOP = {HATEXPLAIN: "5", MOVIES: "20%"}
 """At which number of words comprehensiveness and sufficiency are shown, as near to the papers as ours have it."""
 
 
 def tables(results: Results) -> list[Table]:
-    """Performance; explainability; rankings that know nothing of the model; every ranking."""
-    return [_performance(results), _explainability(results), _trivial(results), _rankings(results)]
+    """Performance; explainability; rankings that know nothing of the model."""
+    return [_performance(results), _explainability(results), _trivial(results)]
 
 
 def _printed(cell: Cell, measure: str) -> float | None:
@@ -248,40 +234,11 @@ def _trivial(results: Results) -> Table:
     return Table("Floors", "What ignorance reaches", note, ("data",), titles, tuple(rows))
 
 
-def _rankings(results: Results) -> Table:
-    rows = []
-    for cell in results.select(PRECISION("attention"), FRACTION("attention")):
-        for name, title in RANKINGS.items():
-            shown = COMPREHENSIVENESS(name)
-            values = (PRECISION(name), shown if name in ("attention", GRADIENT, "random") else "", FRACTION(name))
-            entries = tuple(entry(cell.columns[column]) if column else Entry(None) for column in values)
-            rows.append(((cell.data, model_name(cell), title), entries))
-    note = (
-        "Average precision against the marks; comprehensiveness, the mean over 1, 3, 5, 10 words and a fifth of a "
-        "text; the share of a text that is erased before the decision changes (smaller is better)."
-    )
-    titles = ("average precision", "comprehensiveness", "share erased")
-    return Table("Rankings", "Every ranking", note, ("data", "model", "ranking"), titles, tuple(rows))
-
-
-OURS = "in none of the papers"
-
-
-def figures(results: Results) -> list[Figure]:
-    """Faithful and plausible, one panel per model."""
-    cells = [cell for cell in results.select(PRECISION("attention"), FRACTION("attention")) if cell.method in ATTENDING]
-    names = tuple(f"{cell.data}, {model_name(cell)}" for cell in cells)
-    # A copy: which columns there are is asked of each ranking.
-    rankings = tuple(compare_rankings(dict(cell.columns.items())) for cell in cells)
-    figure = faithful_and_plausible(Texts(pl.DataFrame(), names, (), rankings=rankings))
-    return [] if figure is None else [replace(figure, group="Figures", source=OURS, columns=6)]
-
-
 STUDY = Study(
     **study_file(NAME, "study.toml"),
     folder=NAME,
     runs=runs,
     tables=tables,
     columns={"saved_by_attention": saved},
-    figures=figures,
+    figures=lambda results: [],
 )

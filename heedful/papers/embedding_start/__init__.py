@@ -1,0 +1,1 @@
+"""Our own study: where embeddings start, and how long training takes."""

@@ -1,1 +1,0 @@
-"""Training after which attention may be heeded: ways to train, compared."""

@@ -1,0 +1,1 @@
+"""Mohankumar et al. (2020), Towards Transparent and Explainable Attention Models."""
