@@ -26,9 +26,21 @@ def test_models_are_named_by_shape_and_encoder_and_ask_the_paper_s_rankings():
     assert networks["hierarchical conv"].encoder == "hierarchical" and networks["hierarchical conv"].words == "cnn"
     assert networks["flat conv"].encoder == "cnn"
     (options,) = {str(known(each.audit).options) for each in STUDY.runs_at("small")}
-    assert options == str({"erase_until_flip": {"by": ("attention", "weight_gradient", "attention_x_gradient")}})
+    by = ("attention", "weight_gradient", "attention_x_gradient")
+    assert options == str({"erase_until_flip": {"by": by, "until_empty": True}})
     labels = {each.data: each.run.run.data.label for each in STUDY.runs_at("medium")}
     assert labels == {"imdb_ratings": "rating", "dbpedia14_small": None, "newsgroups_20": None}
+
+
+def test_settings_are_the_paper_s_by_shape_and_texts_of_two_sentences_have_no_attention_over_sentences():
+    dropouts = {(each.data, each.method): each.run.run.network.logit_dropout for each in STUDY.runs_at("paper")}
+    assert dropouts == {
+        ("imdb_ratings", "hierarchical"): 0.2457,
+        ("imdb_ratings", "flat"): 0.3457,
+        ("newsgroups_20", "hierarchical"): 0.3749,
+        ("newsgroups_20", "flat"): 0.4457,
+        ("dbpedia14_small", "flat"): 0.4457,
+    }
 
 
 def test_regret_is_what_a_ranking_erases_beyond_the_minimum_by_hand():
