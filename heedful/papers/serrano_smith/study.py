@@ -10,6 +10,7 @@ import polars as pl
 from torch import Tensor
 
 from heedful.battery.question import Columns, Values
+from heedful.data import named_sets
 from heedful.jobs.planning import RunWithBase
 from heedful.measures import Estimate
 from heedful.papers.charts import LINEAR, histograms, scatter
@@ -56,13 +57,15 @@ FRACTIONS = tuple(map(FRACTION, RANKINGS))
 ROUNDING = 1e-9
 """A ranking that erases more than the smallest set by less than this finds it."""
 
-LOGIT_DROPOUT = {
-    (HIERARCHICAL, True): 0.2457,
-    (HIERARCHICAL, False): 0.3749,
-    (FLAT, True): 0.3457,
-    (FLAT, False): 0.4457,
+SETTINGS = {
+    "imdb_ratings": (4e-4, 0.4445, 0.2202, {HIERARCHICAL: 0.2457, FLAT: 0.3457}),
+    "yahoo": (4e-4, 0.4445, 0.2202, {HIERARCHICAL: 0.3749, FLAT: 0.4457}),
+    "amazon": (2e-4, 0.6, 0.2, {HIERARCHICAL: 0.4, FLAT: 0.4}),
+    "yelp": (1e-4, 0.7, 0.1, {HIERARCHICAL: 0.7, FLAT: 0.7}),
 }
-"""By shape, of IMDB and of Yahoo (appendix A.1), whose values the other sets get."""
+"""The paper's (appendix A.1): learning rate, dropout of words, of sentences, and by shape of logits."""
+FETCHED = {"yahoo": "yahoo_answers", "amazon": "amazon_reviews", "yelp": "yelp_reviews"}
+"""What `heedful data fetch` calls sets that the paper's scale has where they are in the data folder."""
 ENCODERS = {RNN: "bigru", CONV: "cnn", NONE: "identity"}
 
 
@@ -83,11 +86,17 @@ def runs(scale: str) -> list[StudyRun]:
             run=RunWithBase(_run(source, shape, encoder, seed, scale)),
             audit=audit,
         )
-        for source, shapes in SHAPES.items()
+        for source, shapes in _sets(scale).items()
         for shape in shapes
         for encoder in ENCODERS
         for seed in range({"small": 1, "medium": 3, "paper": 5}[scale])
     ]
+
+
+def _sets(scale: str) -> Mapping[str, tuple[str, ...]]:
+    """The models of each set at that scale."""
+    there = [name for name, source in FETCHED.items() if source in named_sets()] if scale == "paper" else []
+    return {**SHAPES, **dict.fromkeys(there, (HIERARCHICAL, FLAT))}
 
 
 def _run(source: str, shape: str, encoder: str, seed: int, scale: str) -> Run:
@@ -97,7 +106,7 @@ def _run(source: str, shape: str, encoder: str, seed: int, scale: str) -> Run:
             min_count=1 if scale == "small" else 5, max_tokens={"small": 100, "medium": 120, "paper": None}[scale]
         ),
         network=_network(source, shape, encoder, scale),
-        training=_training(encoder, scale),
+        training=_training(source, encoder, scale),
         seed=seed,
     )
 
@@ -107,7 +116,7 @@ def _data(source: str, scale: str) -> DataSettings:
     full, is_rated = scale == "paper", source == "imdb_ratings"
     imdb = "imdb" if full else "imdb_small"
     return DataSettings(
-        source=imdb if is_rated else source,
+        source=imdb if is_rated else FETCHED.get(source, source),
         label="rating" if is_rated else None,
         train_limit={"small": 2_000, "medium": 3_000, "paper": None}[scale],
         test_limit=None if full else 1_000,
@@ -116,6 +125,7 @@ def _data(source: str, scale: str) -> DataSettings:
 
 def _network(source: str, shape: str, encoder: str, scale: str) -> NetworkSettings:
     inner, full = ENCODERS[encoder], scale == "paper"
+    _, words, sentences, logits = SETTINGS.get(source, SETTINGS["yahoo"])
     return NetworkSettings(
         **NORMAL_START,
         encoder="hierarchical" if shape == HIERARCHICAL else inner,
@@ -126,20 +136,20 @@ def _network(source: str, shape: str, encoder: str, scale: str) -> NetworkSettin
         kernels=(3, 5),
         vectors=None if full else "glove_6b_100d",
         attention_size=200 if encoder == NONE and full else 100,
-        embedding_dropout=0.4445,
-        sentence_dropout=0.2202,
-        logit_dropout=LOGIT_DROPOUT[shape, source == "imdb_ratings"],
+        embedding_dropout=words,
+        sentence_dropout=sentences,
+        logit_dropout=logits[shape],
     )
 
 
-def _training(encoder: str, scale: str) -> TrainingSettings:
+def _training(source: str, encoder: str, scale: str) -> TrainingSettings:
     """The paper's; below its scale, larger steps and few epochs."""
     full, epochs = scale == "paper", 60 if encoder == NONE else 15
     return TrainingSettings(
         **{**NEVER_EARLY, "patience": 10 if encoder == NONE else 5},
         epochs=epochs if full else 6,
         optimizer="adam",
-        learning_rate=4e-4 if full else 2e-3,
+        learning_rate=SETTINGS.get(source, SETTINGS["yahoo"])[0] if full else 2e-3,
         batch_size=64 if full else 32,
         weight_decay=0.0,
         loss_sum="mean",

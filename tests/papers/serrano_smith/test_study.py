@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from heedful.papers import STUDIES
+from heedful.papers.serrano_smith import study as serrano_smith
 from support.synthetic_results import known, made_cell, made_results, results_of
 
 STUDY = STUDIES["serrano-smith"]
@@ -12,13 +13,15 @@ RANKINGS = ("random", "one_random", *TOPS, "minimal")
 MEASURES = ("fraction", "mass", "count")
 
 
-def cell(encoder="rnn", shape="flat", data="imdb_ratings", **columns):
+def cell(encoder="rnn", shape="flat", data="imdb_ratings", columns=None):
     """A cell with the columns that all tables need; others are given by what follows the test's name."""
     measured = {f"erase_until_flip.{what}_{name}": 0.5 for what in MEASURES for name in RANKINGS}
     measured |= {f"erase_until_flip.{name}": 0.0 for name in ("only_empty", "never")}
     measured |= {f"erase_one.{what}_{top}": 0.5 for what in ("flips", "other_flips") for top in TOPS}
     measured |= {"prediction.items": torch.full((5, 200), 10.0, dtype=torch.float64)}
-    given = {f"erase_{'one' if 'flips' in name else 'until_flip'}.{name}": value for name, value in columns.items()}
+    given = {
+        f"erase_{'one' if 'flips' in name else 'until_flip'}.{name}": value for name, value in (columns or {}).items()
+    }
     return replace(made_cell(data, encoder, shape, columns=measured | given), model=f"{shape} {encoder}")
 
 
@@ -52,7 +55,7 @@ def test_models_are_named_by_shape_and_encoder_and_ask_the_paper_s_rankings():
 
 
 def test_settings_are_the_paper_s_by_shape_and_texts_of_two_sentences_have_no_attention_over_sentences():
-    dropouts = {(each.data, each.method): each.run.run.network.logit_dropout for each in STUDY.runs_at("paper")}
+    dropouts = {(each.data, each.method): each.run.run.network.logit_dropout for each in STUDY.runs_at("medium")}
     assert dropouts == {
         ("imdb_ratings", "hierarchical"): 0.2457,
         ("imdb_ratings", "flat"): 0.3457,
@@ -62,11 +65,21 @@ def test_settings_are_the_paper_s_by_shape_and_texts_of_two_sentences_have_no_at
     }
 
 
+def test_sets_of_the_paper_that_were_fetched_are_run_at_its_scale_with_its_settings(monkeypatch):
+    monkeypatch.setattr(serrano_smith, "named_sets", lambda: {"yelp_reviews": ""})
+    assert not [each for each in STUDY.runs_at("medium") if each.data == "yelp"]
+    runs = [each.run.run for each in STUDY.runs_at("paper") if each.data == "yelp"]
+    assert len(runs) == 30 and {run.data.source for run in runs} == {"yelp_reviews"}
+    assert {(run.training.learning_rate, run.network.embedding_dropout, run.network.logit_dropout) for run in runs} == {
+        (1e-4, 0.7, 0.7)
+    }
+
+
 def test_regret_is_what_a_ranking_erases_beyond_the_minimum_by_hand():
     smallest = torch.tensor([[0.2, 0.2, 0.2, torch.nan]], dtype=torch.float64)
     attention = torch.tensor([[0.2, 0.5, 0.8, torch.nan]], dtype=torch.float64)
     columns = {f"fraction_{name}": smallest for name in RANKINGS} | {"fraction_attention": attention}
-    regret = row_of(table("Regret", cell(**columns)))
+    regret = row_of(table("Regret", cell(columns=columns)))
     assert regret["attention"] == pytest.approx(0.3)
     assert regret["attention finds it"] == pytest.approx(1 / 3)
     assert regret["gradient"] == 0 and regret["gradient finds it"] == 1
@@ -91,7 +104,7 @@ def test_the_paper_s_numbers_stand_next_to_its_own_sets_alone():
 
 def test_the_gradient_is_sooner_later_or_tied_by_the_number_of_items():
     attention, gradient = [2.0, 2.0, 2.0 + 1e-12, torch.nan], [1.0, 4.0, 2.0, torch.nan]
-    shares = row_of(table("Section 5.4", cell(**counts(attention, gradient))))
+    shares = row_of(table("Section 5.4", cell(columns=counts(attention, gradient))))
     for word in ("sooner", "later", "tied"):
         assert shares[f"gradient {word}"] == pytest.approx(1 / 3)
 
@@ -99,9 +112,9 @@ def test_the_gradient_is_sooner_later_or_tied_by_the_number_of_items():
 def test_statements_with_a_number_are_counted_model_by_model():
     faster, slower = counts([4, 4, 4, 4, 1], [1, 1, 1, 4, 2]), counts([4, 4, 1], [1, 4, 4])
     cells = (
-        cell("rnn", **faster, flips_attention_x_gradient=0.7, mass_attention=0.9),
-        cell("conv", **slower, flips_attention_x_gradient=0.3, flips_weight_gradient=0.3),
-        cell("none", **faster, flips_attention=0.6, mass_attention=0.7),
+        cell("rnn", columns=faster | {"flips_attention_x_gradient": 0.7, "mass_attention": 0.9}),
+        cell("conv", columns=slower | {"flips_attention_x_gradient": 0.3, "flips_weight_gradient": 0.3}),
+        cell("none", columns=faster | {"flips_attention": 0.6, "mass_attention": 0.7}),
     )
     rows = [
         (statement, known(entry.ours).value, entry.paper)
@@ -132,7 +145,7 @@ def test_the_four_cases_of_a_flip_make_up_all_texts_and_every_figure_is_drawn():
 def test_remarks_say_how_late_decisions_change_and_how_often_the_gradient_is_sooner():
     fraction = torch.tensor([[0.2, 0.7, 1.0, torch.nan]], dtype=torch.float64)
     cells = (
-        cell(fraction_attention=fraction, **counts([2, 7, 9, torch.nan], [1, 7, 1, torch.nan])),
+        cell(columns={"fraction_attention": fraction, **counts([2, 7, 9, torch.nan], [1, 7, 1, torch.nan])}),
         cell(data="newsgroups_20"),
     )
     assert STUDY.remarks(made_results(*cells)) == [
