@@ -182,7 +182,7 @@ def tables(results: Results) -> list[Table]:
         _late(results),
         _sized(results),
         *(_erased(results, name, FRACTION, models) for name, models in ERASURES.items()),
-        *_accuracy(results),
+        *_with_paper(results, "Table 3", "Accuracy", "", {"accuracy": "accuracy"}, _accuracy),
         *_flips(results, "Figure 9", "attention", OTHERS),
         _erased(results, "Figure 11", MASS, MODELS),
         *_flips(results, "Figure 12", "weight_gradient", MODELS),
@@ -199,12 +199,12 @@ def _texts(results: Results) -> Table:
         for shape, measure in ((FLAT, "average_length"), (HIERARCHICAL, "average_sentences")):
             items = cells[shape].columns[ITEMS][0] if shape in cells else None
             spread = published(NAME).filter(item="Table 1", data=data, measure=measure)["spread"].to_list() or [None]
-            for moment, paper in ((Tensor.mean, _table_1(data, measure)), (Tensor.std, spread[0])):
+            for moment, paper in ((Tensor.mean, _number("Table 1", data, "", measure)), (Tensor.std, spread[0])):
                 entries.append(Entry(None if items is None else _plain(moment(items).item(), len(items)), paper))
         flat = cells.get(FLAT)
         sizes = (flat.runs[0].run.data.train_limit, flat.columns[ITEMS].shape[1], flat.classes) if flat else (None,) * 3
         for size, measure in zip(sizes, ("train_dev_size", "test_size", "classes"), strict=True):
-            entries.append(Entry(None if size is None else _plain(size, size), _table_1(data, measure)))
+            entries.append(Entry(None if size is None else _plain(size, size), _number("Table 1", data, "", measure)))
         rows.append(((data,), tuple(entries)))
     return Table(
         "Table 1",
@@ -217,8 +217,8 @@ def _texts(results: Results) -> Table:
     )
 
 
-def _table_1(data: str, measure: str) -> float | None:
-    return number(NAME, item="Table 1", data=data, measure=measure)
+def _number(item: str, data: str, model: str, measure: str) -> float | None:
+    return number(NAME, item=item, data=data, model=model, measure=measure)
 
 
 def _plain(value: float, n: int) -> Estimate:
@@ -226,10 +226,8 @@ def _plain(value: float, n: int) -> Estimate:
     return Estimate(value, nan, nan, n)
 
 
-def _accuracy(results: Results) -> list[Table]:
-    return _with_paper(
-        results, "Table 3", "Accuracy", "", {"accuracy": "accuracy"}, lambda cell: [score_estimate(cell, "accuracy")]
-    )
+def _accuracy(cell: Cell) -> list[Estimate | None]:
+    return [score_estimate(cell, "accuracy")]
 
 
 def _flips(results: Results, name: str, top: str, models: Sequence[str]) -> list[Table]:
@@ -268,7 +266,7 @@ def _with_paper(
     cells = {(cell.data, cell.model): tuple(ours(cell)) for cell in results.select() if cell.model in models}
     rows: dict[bool, list[tuple[tuple[str, ...], tuple[Entry, ...]]]] = {True: [], False: []}
     for data, model in dict.fromkeys((*product(PRINTED, models), *cells)):
-        paper = [number(NAME, item=name, data=data, model=model, measure=measure) for measure in columns.values()]
+        paper = [_number(name, data, model, measure) for measure in columns.values()]
         own = cells.get((data, model), (None,) * len(paper))
         if any(value is not None for value in (*own, *paper)):
             rows[data in PRINTED].append(((data, model), tuple(map(Entry, own, paper))))
@@ -342,10 +340,11 @@ def _late(results: Results) -> Table:
         "models it shows box plots, in several of which the median or the lower quartile is 1 or very close to 1.",
         {name: lambda columns, ranking=ranking: _above_half(columns, ranking) for ranking, name in DRAWN.items()},
     )
-    place = {"item": "Figure 6", "data": "amazon", "model": f"{FLAT} {NONE}"}
+    place, rows = ("amazon", f"{FLAT} {NONE}"), dict(table.rows)
     names = ["random" if ranking == ONE_RANDOM else ranking for ranking in DRAWN]
-    paper = (number(NAME, **place, measure=f"fraction_above_half_{name}") for name in names)
-    return replace(table, rows=((("amazon", place["model"]), tuple(Entry(None, each) for each in paper)), *table.rows))
+    paper = [_number("Figure 6", *place, f"fraction_above_half_{name}") for name in names]
+    own = [each.ours for each in rows.get(place, [Entry(None)] * len(paper))]
+    return replace(table, rows=tuple((rows | {place: tuple(map(Entry, own, paper))}).items()))
 
 
 def _above_half(columns: Columns, ranking: str) -> Values:
@@ -357,7 +356,7 @@ def _erased(results: Results, name: str, column: Callable[[str], str], models: S
     return _own(
         results,
         name,
-        f"{'Fraction of items' if column is FRACTION else 'Attention'} erased before the decision changes",
+        f"{'Fraction of items' if column is FRACTION else 'Attention mass'} erased before the decision changes",
         "Means over the texts whose decision changes; random: the mean over 100 orders; the smallest set is exact. The "
         "paper shows box plots without numbers.",
         {title: lambda columns, ranking=ranking: columns[column(ranking)] for ranking, title in RANKINGS.items()},
@@ -370,7 +369,7 @@ def _sized(results: Results) -> Table:
     ours, rows = _sizes(results), []
     printed = published(NAME).filter(pl.col("item").str.starts_with("section"), pl.col("measure") != "models")
     for item, model, measure in printed.select("item", "model", "measure").iter_rows():
-        paper, of = (number(NAME, item=item, data="all", model=model, measure=name) for name in (measure, "models"))
+        paper, of = (_number(item, "all", model, name) for name in (measure, "models"))
         statement, found = study_file("", "measures.toml")[measure], ours[measure]
         if measure.startswith("models_") and paper and of:
             statement = f"{statement} (the paper: {paper:.0f} of {of:.0f}; ours: {sum(found)} of {len(found)})"
@@ -391,9 +390,7 @@ def _sizes(results: Results) -> dict[str, list[float]]:
     some = {(c.data, c.method, c.encoder): 1 - _mean(_flip_shares(c.columns, TOPS[0])[3]) for c in cells}
     return {
         "models_gradient_mostly_faster": [share > 0.5 for share in sooner],
-        "gradient_faster_ratio": [min(a / b if b else inf for a, b in zip(sooner, later, strict=True))]
-        if sooner
-        else [],
+        "gradient_faster_ratio": sorted(a / b if b else inf for a, b in zip(sooner, later, strict=True))[:1],
         "models_none_flips_most": [
             share > max(others)
             for (data, method, encoder), share in some.items()
