@@ -86,7 +86,7 @@ def erase_until_flip(
         last = stands & (evidence.empty_logits.argmax(-1) != evidence.predicted)
         ends = undefined_where(too_few, {"only_empty": last, "never": stands & ~last})
         stands = stands & ~last
-        shown = {name: found.where(~last[:, None], evidence.items.double()) for name, found in shown.items()}
+        shown = {name: marked.where(~last[:, None], evidence.items.double()) for name, marked in shown.items()}
     return Findings(undefined_where(stands | too_few, values) | ends, items=shown, solvers=solvers)
 
 

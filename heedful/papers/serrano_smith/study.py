@@ -370,11 +370,11 @@ def _sized(results: Results) -> Table:
     printed = published(NAME).filter(pl.col("item").str.starts_with("section"), pl.col("measure") != "models")
     for item, model, measure in printed.select("item", "model", "measure").iter_rows():
         paper, of = (_number(item, "all", model, name) for name in (measure, "models"))
-        statement, found = study_file("", "measures.toml")[measure], ours[measure]
+        statement, own = study_file("", "measures.toml")[measure], ours[measure]
         if measure.startswith("models_") and paper and of:
-            statement = f"{statement} (the paper: {paper:.0f} of {of:.0f}; ours: {sum(found)} of {len(found)})"
+            statement = f"{statement} (the paper: {paper:.0f} of {of:.0f}; ours: {sum(own)} of {len(own)})"
             paper = paper / of
-        value = _plain(mean(found), len(found)) if found else None
+        value = _plain(mean(own), len(own)) if own else None
         rows.append(((item, statement), (Entry(value, paper),)))
     note = "Where models are counted: their share. Ours are of IMDB and of the sets that stand in for others."
     head, columns = ("place", "statement"), ("share or size",)
