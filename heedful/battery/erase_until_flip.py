@@ -44,6 +44,7 @@ def erase_until_flip(
     rankings: Count = 100,
     by: tuple[str, ...] = tuple(RANKINGS),
     floors: bool = True,
+    until_empty: bool = False,
 ) -> Findings:
     """What each ranking erases before the decision changes: `count`, `fraction` of the items, attention `mass`.
 
@@ -59,6 +60,10 @@ def erase_until_flip(
         rankings: random ones, that the others are held against; see `affordable`.
         by: only these of the named rankings; leave-one-out costs the most.
         floors: whether random rankings are tested; without them rankings can be compared with each other.
+        until_empty: where no smaller set changes the decision, the last item goes, too, as in the paper (section 5.3):
+            if the zero vector is decided otherwise, every ranking has erased the whole text, and so has the smallest
+            set. `only_empty` and `never` say of each text whether the decision changes only then, or not even then;
+            `one_random` is a ranking drawn once.
     """
     for name in by:
         lookup("ranking", name, RANKINGS)
@@ -67,14 +72,22 @@ def erase_until_flip(
     # Where the head is not linear, the smallest set is the best of all rankings: random ones are among these.
     if floors or evidence.item_logits is None:
         flips["random"] = _mean_of(evidence, orders.of(texts := torch.arange(len(evidence.items))), texts)
+    if until_empty:
+        flips["one_random"] = _missed(_first_flip(evidence, evidence.random_order), evidence.count)
     smallest, shown = _smallest(evidence, list(flips.values()))
+    stands, too_few = smallest.count.isnan(), evidence.num_weighted < 2
     values: dict[str, Tensor] = {}
     for name, flip in {**flips, "minimal": _missed(smallest, evidence.count)}.items():
         own = {f"{field.name}_{name}": getattr(flip, field.name) for field in fields(flip)}
         values |= undefined_where(evidence.missing_scores(name), own)
-    undefined = smallest.count.isnan() | (evidence.num_weighted < 2)
     solvers: dict[str, Solver] = {name: evidence.solver for name in values if name.endswith("_minimal")}
-    return Findings(undefined_where(undefined, values), items=shown, solvers=solvers)
+    ends: dict[str, Tensor] = {}
+    if until_empty:
+        last = stands & (evidence.empty_logits.argmax(-1) != evidence.predicted)
+        ends = undefined_where(too_few, {"only_empty": last, "never": stands & ~last})
+        stands = stands & ~last
+        shown = {name: marked.where(~last[:, None], evidence.items.double()) for name, marked in shown.items()}
+    return Findings(undefined_where(stands | too_few, values) | ends, items=shown, solvers=solvers)
 
 
 def _by_ranking(evidence: Evidence, name: str, orders: RandomOrders) -> FirstFlip:

@@ -1,3 +1,6 @@
+from itertools import combinations
+from math import isnan
+
 import pytest
 import torch
 
@@ -30,6 +33,49 @@ def test_a_decision_that_only_the_empty_text_flips_is_undefined():
     evidence = evidence_by_hand([3, 3, 4], [0.4, 0.3, 0.3], bias=-1.0)
     for seen in (evidence, by_running(evidence)):
         assert all(torch.tensor(value).isnan() for value in findings_in("erase_until_flip", seen).values())
+
+
+def test_until_the_text_is_empty_the_last_word_goes_too():
+    """Serrano and Smith, section 5.3: two words say class 1, the bias class 0; then a bias that says 1, too."""
+    evidence, stands = (evidence_by_hand([3, 4], [0.4, 0.6], bias=bias) for bias in (-1.0, 1.0))
+    for seen in (evidence, by_running(evidence)):
+        values = findings_in("erase_until_flip", seen, until_empty=True)
+        for name in ("attention", "weight_gradient", "random", "one_random", "minimal"):
+            assert values[f"count_{name}"] == 2 and values[f"fraction_{name}"] == 1.0 == values[f"mass_{name}"]
+        assert values["only_empty"] == 1 and values["never"] == 0
+    assert erase_until_flip(evidence, draw(), until_empty=True).items["minimal_set"].tolist() == [[1, 1]]
+    for seen in (stands, by_running(stands)):
+        values = findings_in("erase_until_flip", seen, until_empty=True)
+        assert isnan(values["count_attention"]) and isnan(values["count_minimal"])
+        assert values["only_empty"] == 0 and values["never"] == 1
+
+
+def first_change(evidence: Evidence, erasures) -> int | None:
+    """How many words go in the first of these that changes the decision; without any word the bias decides."""
+    for gone in erasures:
+        weights = evidence.attention.clone()
+        weights[0, list(gone)] = 0
+        if evidence.decode(weights / weights.sum().clamp_min(1e-12)).argmax() != evidence.predicted:
+            return len(gone)
+    return None
+
+
+def test_until_the_text_is_empty_the_smallest_set_is_that_of_all_subsets():
+    sizes = []
+    for seed in range(40):
+        *words, bias = torch.randn(5, generator=draw(seed)).tolist()
+        evidence = evidence_by_hand([word + seed % 3 for word in words], scores=words[::-1], bias=bias)
+        values = findings_in("erase_until_flip", evidence, until_empty=True)
+        smallest = first_change(evidence, (gone for n in range(1, 5) for gone in combinations(range(4), n)))
+        order = evidence.ranking("attention")[0].tolist()
+        by_attention = first_change(evidence, (order[:n] for n in range(1, 5)))
+        assert values["only_empty"] == (smallest == 4) and values["never"] == (smallest is None)
+        if smallest is None:
+            assert isnan(values["count_minimal"]) and isnan(values["count_attention"])
+        else:
+            assert values["count_minimal"] == smallest and values["count_attention"] == (by_attention or 4)
+        sizes.append(smallest)
+    assert {1, 2, 4, None} <= set(sizes)
 
 
 def test_where_one_word_has_all_the_weight_nothing_is_defined():

@@ -21,6 +21,7 @@ from heedful.data.public_sets import (
     read_ag_news,
     read_babi,
     read_dbpedia,
+    read_documents,
     read_hatexplain,
     read_imdb,
     read_movies,
@@ -212,6 +213,15 @@ def test_words_of_dbpedia_are_joined_as_they_were_written_and_every_class_is_spl
     }
     assert len({row["text"] for rows in splits.values() for row in rows}) == 14 * 9
     assert splits["train"] != sorted(splits["train"], key=lambda row: row["label"])
+
+
+def test_documents_are_joined_parts_with_labels_from_0_and_a_tenth_of_them_is_held_out(tmp_path):
+    train = "".join(f'"{n % 5 + 1}","Title {n}","It ""is""\\nso, {n}"\n' for n in range(40))
+    members = {"x_csv/train.csv": train, "x_csv/test.csv": '"5","","Fine"\n"1","",""\n', "x_csv/readme.txt": "no"}
+    splits = read_documents(tar_of(tmp_path, members))
+    assert splits["test"] == [{"text": "Fine", "label": 4}]
+    assert (len(splits["train"]), len(splits["dev"])) == (36, 4)
+    assert {"text": 'Title 7 It "is" so, 7', "label": 2} in [*splits["train"], *splits["dev"]]
 
 
 STORY = """1 Mary moved to the bathroom.

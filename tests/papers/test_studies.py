@@ -244,7 +244,9 @@ def test_claims_are_tested_at_the_paper_s_scale_and_none_without_rows():
         empty = Results("small", ())
         assert {each.word for each in judge_claims(study, empty)} == {"not tested"}
         assert drawn(study, empty) == {}
-        assert all(not table_cells(table)[1] for table in study.tables(empty))
+        assert all(
+            entry.ours is None for table in study.tables(empty) for _, entries in table.rows for entry in entries
+        )
 
 
 def test_the_run_of_a_study_has_a_key_once_its_data_is_known():

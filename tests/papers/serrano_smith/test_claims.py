@@ -56,19 +56,3 @@ def test_claims_about_models_with_an_encoder_leave_out_those_without_and_ties_do
     results = one(weight_gradient=near(0.5), attention=tied)
     (each,) = judged_claims(STUDY, results)["gradient_sooner_than_attention"].sets
     assert (each.effect.value, each.effect.n) == (1.0, 100)
-
-
-def test_remarks_are_made_from_the_numbers():
-    sets = {"imdb_ratings": (0.6, 0.4), "newsgroups_20": (0.3, 0.5)}
-    cells = [
-        erased(encoder, data=data, attention=fraction, minimal=0.1)
-        for data, fractions in sets.items()
-        for encoder, fraction in zip(("rnn", "conv"), fractions, strict=True)
-    ]
-    assert STUDY.remarks(made_results(*cells)) == [
-        "Ranked by attention, the flat models erase 0.200 (newsgroups_20, rnn) to 0.500 (imdb_ratings, rnn) of a text "
-        "more than the smallest set.",
-        "With convolution the flat models need, on average, fewer erasures than with recurrence on imdb_ratings; no "
-        "fewer on newsgroups_20.",
-    ]
-    assert STUDY.remarks(made_results()) == []
