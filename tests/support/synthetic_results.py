@@ -56,7 +56,7 @@ def token_history(run: Run, generator: torch.Generator) -> pl.DataFrame:
     rows = [(0, word, "class", float(label)) for word, label in words]
     pairs = combinations_with_replacement(("negative", "positive", "(neutral)"), 2)
     whole = ["V.W", *(f"product[{kind},{other}]" for kind, other in pairs)]
-    for epoch in run.training.record_flow:
+    for epoch in (described(run).chosen_epoch if n == "chosen" else n for n in run.training.record_flow):
         values = torch.randn(len(words), 2, generator=generator).tolist()
         for (word, _), (attention, polarity) in zip(words, values, strict=True):
             rows += [(epoch, word, "attention", attention), (epoch, word, "polarity", polarity)]

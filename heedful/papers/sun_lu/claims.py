@@ -30,7 +30,9 @@ LAMBDAS = (TINY, 1.0, MODERATE, 20.0, 50.0, LARGE, HUGE)
 SETS = ("sst2", "imdb", "newsgroups_sports", "newsgroups_topics3")
 
 KEPT_SMALL, PLANTED = "V.W kept small", "planted"
-"""Roles: trained with |V.W| in the loss; trained on synthetic texts by plain gradient descent."""
+PLANTED_PLAIN, PLANTED_KEPT_SMALL, PLANTED_THREE = "without dropout", "V.W kept small, planted", "three labels"
+"""Roles: trained with |V.W| in the loss; trained on synthetic texts by plain gradient descent; so, but without dropout;
+so, with |V.W| in the loss; so, with three labels. Other roles are amounts of L2."""
 RATIOS = ("planted", "planted-1:2", "planted-1:5", "planted-2:1", "planted-2:5")
 """Synthetic sets that differ in the ratio of the classes."""
 
@@ -57,8 +59,8 @@ class ScaledModel:
     @property
     def label(self) -> str:
         """What tables call the model."""
-        parts = (self.encoder, KEPT_SMALL, self.method) if self.role == KEPT_SMALL else (self.encoder, self.method)
-        return ", ".join(parts)
+        role = self.role.removesuffix(PLANTED).removesuffix(", ")
+        return ", ".join(part for part in (self.encoder, role, self.method) if part)
 
     def measured(self, results: Results, *columns: str) -> dict[str, Cell]:
         """The cells of the model in which these columns were measured, by data set."""
@@ -73,11 +75,20 @@ class ScaledModel:
 DP_TINY, DP_MODERATE, DP_LARGE = (ScaledModel(DP, scaling) for scaling in (TINY, MODERATE, LARGE))
 AD_MODERATE = ScaledModel(AD, MODERATE)
 DP_KEPT_SMALL = ScaledModel(DP, LARGE, KEPT_SMALL)
-DP_PLANTED = ScaledModel(DP, MODERATE, PLANTED)
+DP_PLANTED, DP_PLANTED_KEPT_SMALL = (ScaledModel(DP, MODERATE, role) for role in (PLANTED, PLANTED_KEPT_SMALL))
 
 
 CLAIMED_ON = ("planted", "planted-noisy")
 """The synthetic sets that the paper describes."""
+PLANTED_MODELS = (
+    *((data, DP_PLANTED) for data in (*CLAIMED_ON, *RATIOS[1:])),
+    *((data, ScaledModel(DP, MODERATE, PLANTED_PLAIN)) for data in CLAIMED_ON),
+    ("planted", DP_PLANTED_KEPT_SMALL),
+    ("planted", ScaledModel(DP_A, MODERATE, PLANTED_KEPT_SMALL)),
+    ("planted", ScaledModel(AD, MODERATE, PLANTED)),
+    ("planted-three", ScaledModel(DP, MODERATE, PLANTED_THREE)),
+)
+"""Each synthetic set and the models that are trained on it: those of the supplement's figures."""
 
 
 def claims(results: Results) -> list[Claim]:

@@ -12,7 +12,7 @@ from heedful.measures import auroc_per_item
 from heedful.papers.reproduction import Cell
 from heedful.token_scores import NEUTRAL
 
-PLANTED = {"negative": 0, "positive": 1, "neutral": NEUTRAL}
+PLANTED = {"negative": 0, "positive": 1, "first": 0, "second": 1, "third": 2, "neutral": NEUTRAL}
 """The kind of each word of the planted sets, which its name begins with."""
 
 Chosen = Callable[[Tensor], Bool[Tensor, " token"]]
@@ -110,20 +110,11 @@ def score_frame(cells: Sequence[Cell], measure: str) -> pl.DataFrame:
 
 def trajectories(cell: Cell, measures: Mapping[str, str]) -> pl.DataFrame:
     """Curves to draw: data (what the measure is called), series (the kind of token), x (epoch), y (mean over them)."""
-    named = {number: label for label, number in PLANTED.items()}
-    parts = [by_token(table) for table in cell.tokens]
-    frame = pl.concat(parts).filter(pl.col("class").is_in(list(named)))
-    means = frame.group_by("epoch", "class", maintain_order=True).agg(pl.col(*measures).mean())
-    return (
-        means.rename(dict(measures))
-        .unpivot(list(measures.values()), index=["epoch", "class"], variable_name="data", value_name="y")
-        .select(
-            "data",
-            pl.col("class").replace_strict(named, return_dtype=pl.String).alias("series"),
-            pl.col("epoch").alias("x"),
-            "y",
-        )
-    )
+    frame = pl.concat(by_token(table) for table in cell.tokens)
+    kind = pl.col("token").str.split("_").list.first().alias("series")
+    means = frame.group_by("epoch", kind, maintain_order=True).agg(pl.col(*measures).mean())
+    curves = means.rename({**measures, "epoch": "x"})
+    return curves.unpivot(list(measures.values()), index=["x", "series"], variable_name="data", value_name="y")
 
 
 def model_curves(cells: Mapping[str, Cell], measures: Mapping[str, str]) -> pl.DataFrame:

@@ -2,6 +2,7 @@ import pytest
 
 from heedful.papers import STUDIES
 from heedful.papers.reproduction import Results
+from heedful.settings.validation import update_settings
 from support.synthetic_results import judged_claims, results_of
 
 STUDY = STUDIES["sun-lu"]
@@ -32,12 +33,35 @@ def test_models_are_selected_by_name_factor_and_role_and_lambda_divides_their_sc
 def test_scores_are_recorded_of_the_models_that_are_drawn(results):
     recorded = {(cell.encoder, cell.method, cell.role) for cell in results.cells if cell.tokens}
     assert recorded == {
-        ("dp", "lambda 10", ""),
-        ("ad", "lambda 10", ""),
-        ("dp", "lambda 100", ""),
+        *(("dp", f"lambda {scaling}", "") for scaling in ("0.001", "1", "10", "100")),
+        *((encoder, "lambda 10", "") for encoder in ("dp-a", "dp-l", "ad")),
         ("dp", "lambda 100", "V.W kept small"),
         ("dp", "lambda 10", "planted"),
     }
+
+
+def test_the_paper_s_layers_are_decayed_and_the_grid_of_amounts_differs_in_nothing_else():
+    cells = cells_of("medium")
+    for encoder, layer in {"ad": "attention", "dp-a": "encoder", "dp-l": "encoder"}.items():
+        ours = cells["sst2", encoder, "lambda 10", ""].run.run
+        assert ours.training.weight_decay == {layer: 1e-3}
+        for amount in ("0", "0.0001", "0.01"):
+            other = cells["sst2", encoder, "lambda 10", f"L2 {amount}"].run.run
+            assert other.training.weight_decay == {layer: float(amount)}
+            same = {"training.weight_decay": {layer: 1e-3}, "seed": ours.seed}
+            assert update_settings(other, same) == ours
+    assert cells["sst2", "dp", "lambda 10", ""].run.run.training.weight_decay == 0.0
+
+
+def test_synthetic_training_lasts_as_long_at_every_scale():
+    """Epochs x steps an epoch x learning rate is 500 x 60 x .015, with dropout but for the second line."""
+    for scale in ("small", "medium", "paper"):
+        for each in STUDY.runs_at(scale):
+            if each.data.startswith("planted"):
+                run = each.run.run
+                steps = (run.data.train_limit or 12_000) / run.training.batch_size
+                assert run.training.epochs * steps * run.training.learning_rate == pytest.approx(450)
+                assert run.network.embedding_dropout == (0.0 if each.role == "without dropout" else 0.5)
 
 
 def test_of_three_labels_none_is_favoured_by_v_w(results):
