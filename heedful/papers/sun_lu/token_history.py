@@ -56,16 +56,97 @@ def last_alignment(table: pl.DataFrame) -> float:
     return float(table.filter(measure="V.W").sort("epoch")["value"][-1])
 
 
-def shares(cell: Cell, of: Chosen, others: Chosen) -> Values:
+def shares(cell: Cell, of: Chosen, others: Chosen, measure: str | None = None) -> Values:
     """For each token of one kind, the share of another kind's with a smaller attention score, at the last epoch.
 
     The mean is AUROC: .5 where the two kinds have similar scores.
+
+    Args:
+        measure: of a contextual model, "attention" for the score of the token alone; None: that in the texts.
     """
     rows = []
     for table in cell.tokens:
-        attention, classes = _attention(table)
+        attention, classes = _attention(table, measure)
         rows.append(auroc_per_item(attention, others(classes))[of(classes)])
     return torch.stack(rows)
+
+
+def weight_shares(cell: Cell) -> Values:
+    """For each label-indicative token, the share of neutral ones with a smaller mean weight in the audited texts."""
+    rows = []
+    for words, table in zip(cell.words, cell.tokens, strict=False):
+        weights = mean_weights(words, table).filter(pl.col("value").is_not_null())
+        classes = torch.tensor(weights["class"].to_numpy())
+        rows.append(auroc_per_item(torch.tensor(weights["value"].to_numpy()), neutral(classes))[indicative(classes)])
+    return torch.stack(rows)
+
+
+def mean_weights(words: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """token, class and value: the mean attention weight of every token in the audited texts, null if it is in none."""
+    # Texts are shown as they were written.
+    token = pl.col("word").str.to_lowercase().alias("token")
+    means = words.filter(measure="attention").group_by(token).agg(pl.col("value").mean())
+    return last_scores(table).select("token", "class").join(means, on="token", how="left", maintain_order="left")
+
+
+def right_signs(cell: Cell, measure: str) -> Values:
+    """1 for each label-indicative token for which a polarity ("polarity", "flow_B") speaks for the token's own label.
+
+    For more than two labels: if it is largest for that label. Else 0.
+    """
+    return torch.stack([(_own(table, measure)[0] > 0).double() for table in cell.tokens])
+
+
+def positive(cell: Cell, measure: str) -> Values:
+    """1 for each label-indicative token for which the measure is positive, else 0."""
+    columns = [last_scores(table) for table in cell.tokens]
+    return torch.stack(
+        [torch.tensor((s.filter(pl.col("class") >= 0)[measure] > 0).to_numpy()) for s in columns]
+    ).double()
+
+
+def nearer_zero(cell: Cell, measure: str) -> Values:
+    """For each neutral token, the share of label-indicative ones for which the measure is further from 0."""
+    rows = []
+    for table in cell.tokens:
+        _, size, classes = _own(table, measure)
+        rows.append(1 - auroc_per_item(size, indicative(classes))[neutral(classes)])
+    return torch.stack(rows)
+
+
+def grown(cell: Cell, other: Cell, measure: str, chosen: Chosen = indicative) -> Values:
+    """1 for each of these tokens for which the measure is further from 0 in the first cell's model, else 0."""
+    rows = []
+    for table, before in zip(cell.tokens, other.tokens, strict=False):
+        (_, size, classes), (_, smaller, _) = _own(table, measure), _own(before, measure)
+        rows.append((size > smaller)[chosen(classes)].double())
+    return torch.stack(rows)
+
+
+def part_of_sum(cell: Cell, letter: str, letters: str) -> Values:
+    """How large a term is for each label-indicative token, as a share of the sizes of these terms together."""
+    rows = []
+    for table in cell.tokens:
+        sizes = {each: _own(table, f"flow_{each}")[1:] for each in letters}
+        size, classes = sizes[letter]
+        rows.append((size / torch.stack([own for own, _ in sizes.values()]).sum(0))[indicative(classes)])
+    return torch.stack(rows)
+
+
+def _own(table: pl.DataFrame, measure: str) -> tuple[Tensor, Tensor, Tensor]:
+    """What a measure says of each token at the last epoch: for the label of the indicative ones; its size; classes.
+
+    One number per token is for label 1; of one per label, the own label's is taken beyond the largest other one.
+    """
+    scores = last_scores(table)
+    columns = [name for name in scores.columns if name == measure or name.startswith(f"{measure}[")]
+    values, classes = torch.tensor(scores.select(columns).to_numpy()), torch.tensor(scores["class"].to_numpy())
+    own, size = classes.clamp_min(0).long()[:, None], values.abs().amax(1)
+    if len(columns) == 1:
+        beyond = values * (2 * own - 1)
+    else:
+        beyond = values.gather(1, own) - values.scatter(1, own, -torch.inf).amax(1, keepdim=True)
+    return beyond[indicative(classes), 0], size, classes
 
 
 def split_shares(cell: Cell) -> Values:
@@ -89,23 +170,29 @@ def sunken_shares(cell: Cell) -> Values:
     return torch.stack(rows)
 
 
-def score_frame(cells: Sequence[Cell], measure: str) -> pl.DataFrame:
-    """data, model, class and value: a score of every label-indicative or neutral token, last epoch, first seed."""
+def score_frame(cells: Sequence[Cell], measures: Mapping[str, str]) -> pl.DataFrame:
+    """Points to draw: data (the panel), series (the kind of token), x (index), y: last epoch, first seed.
+
+    Args:
+        measures: each score and what it is called beside the model; for several labels, `polarity` is one per label.
+    """
     parts = []
     for cell in cells:
-        scores = last_scores(cell.tokens[0])
-        if measure not in scores.columns:
-            continue
-        named = {number: f"label {number}" for number in range(len(cell.runs[0].labels))} | {NEUTRAL: "neutral"}
-        parts.append(
-            scores.filter(pl.col("class").is_in(list(named))).select(
-                pl.lit(cell.data).alias("data"),
-                pl.lit(cell.model).alias("model"),
-                pl.col("class").replace_strict(named, return_dtype=pl.String),
-                pl.col(measure).alias("value"),
-            )
-        )
+        scores = named_classes(last_scores(cell.tokens[0]).with_row_index("x"), cell)
+        for column in scores.columns:
+            name, bracket, label = column.partition("[")
+            if name in measures:
+                titles = (cell.data, cell.model, measures[name], bracket and f"for {label[:-1]}")
+                panel = pl.lit(", ".join(filter(None, titles))).alias("data")
+                parts.append(scores.select(panel, pl.col("class").alias("series"), "x", pl.col(column).alias("y")))
     return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def named_classes(scores: pl.DataFrame, cell: Cell) -> pl.DataFrame:
+    """The label-indicative and neutral tokens, their class in words."""
+    named = {number: f"label {number}" for number in range(cell.classes)} | {NEUTRAL: "neutral"}
+    kept = scores.filter(pl.col("class").is_in(list(named)))
+    return kept.with_columns(pl.col("class").replace_strict(named, return_dtype=pl.String))
 
 
 def trajectories(cell: Cell, measures: Mapping[str, str]) -> pl.DataFrame:
@@ -134,8 +221,8 @@ def model_curves(cells: Mapping[str, Cell], measures: Mapping[str, str]) -> pl.D
     return pl.concat(parts)
 
 
-def _attention(table: pl.DataFrame) -> tuple[Tensor, Tensor]:
+def _attention(table: pl.DataFrame, measure: str | None = None) -> tuple[Tensor, Tensor]:
     """Attention score and class of every token at the last epoch; of a contextual model the score in the texts."""
     scores = last_scores(table)
-    measure = "attention_local" if "attention_local" in scores.columns else "attention"
-    return torch.tensor(scores[measure].to_numpy()), torch.tensor(scores["class"].to_numpy())
+    local = "attention_local" if "attention_local" in scores.columns else "attention"
+    return torch.tensor(scores[measure or local].to_numpy()), torch.tensor(scores["class"].to_numpy())

@@ -68,14 +68,40 @@ def test_of_three_labels_none_is_favoured_by_v_w(results):
     claims = judged_claims(STUDY, results)
     assert "newsgroups_topics3" not in claims["favoured_label_scores_higher"].parts
     assert "newsgroups_topics3" in claims["indicative_words_score_higher"].parts
-    scores = {about: entries for about, entries in STUDY.tables(results)[1].rows}
+    scores = {about: entries for about, entries in STUDY.tables(results)[5].rows}
     assert scores["newsgroups_topics3", "dp, lambda 100"][1].ours is None
 
 
-def test_every_figure_is_drawn_and_synthetic_sets_alone_give_trajectories_alone(results):
-    assert not [about for table in STUDY.tables(results) for about, _ in table.rows if about[0].startswith("planted")]
-    real = ["polarity", "attention", "polarity_large", "attention_large", "additive", "weights"]
-    names = [figure.name for figure in STUDY.figures(results, {})]
-    assert names[:6] == real and len(names) == 12
+def test_every_figure_is_drawn_under_the_paper_s_number_and_in_its_order():
+    results = results_of(STUDY, "medium")
+    assert not [about for table in STUDY.tables(results)[4:6] for about, _ in table.rows if about[0] == "planted"]
+    drawn = STUDY.figures(results, {})
+    sources = [figure.source.removeprefix("Sun & Lu 2020, ") for figure in drawn if figure.source]
+    supplement = [source.removeprefix("supplement, ") for source in sources if source.startswith("supplement")]
+    assert sources[:8] == ["Figure 2"] * 2 + ["Figure 3a", "Figure 3b", "Figure 3c"] + ["Figure 4"] * 2 + ["Figure 5"]
+    assert list(dict.fromkeys(supplement)) == [
+        "Figure 1 (top)",
+        *(f"Figure {number}" for number in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)),
+        *("Figures 14 to 20", "Figures 21 to 24", "Figures 25 to 28"),
+    ]
+    assert [figure.name for figure in drawn if not figure.source] == [
+        *("kept_small", "plain_polarity", "plain_attention", "terms")
+    ]
+    assert len({figure.name for figure in drawn}) == len(drawn)
+
+
+def test_synthetic_sets_alone_give_trajectories_alone(results):
     planted = Results("small", tuple(cell for cell in results.cells if cell.role == "planted"))
-    assert [figure.name for figure in STUDY.figures(planted, {})] == names[6:]
+    names = [figure.name for figure in STUDY.figures(planted, {})]
+    assert names == [
+        *("products", "planted_polarity", "planted_attention", "planted_regularized", "planted_noisy_products"),
+        *("alignment", "terms"),
+    ]
+
+
+def test_what_the_tables_show_of_table_1_is_what_was_used(results):
+    tables = {table.name: table for table in STUDY.tables(results)}
+    (sst, *_) = (dict(zip(tables["Table 1"].columns, entries, strict=True)) for _, entries in tables["Table 1"].rows)
+    assert sst["vocabulary"].ours.value == 12 and sst["vocabulary"].paper == 16174
+    assert sst["test, label 0"].ours.value + sst["test, label 1"].ours.value == 200
+    assert (sst["train, label 0"].ours, sst["train, label 0"].paper) == (None, 3310)
