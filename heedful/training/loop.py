@@ -249,7 +249,7 @@ def make_optimizer(model: AttentionModel, settings: TrainingSettings, trains: st
     A pretrained encoder that is trained, too, has a learning rate of its own.
     """
     decay, pretrained = settings.weight_decay, model.pretrained_words
-    by_layer = decay if isinstance(decay, dict) else {"embedding": decay, "encoder": decay, "head": decay}
+    by_layer = {**decay} if isinstance(decay, dict) else {"embedding": decay, "encoder": decay, "head": decay}
     tuned = set() if pretrained is None else {id(p) for p in pretrained.parameters()}
     groups: dict[tuple[bool, float], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():

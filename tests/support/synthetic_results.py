@@ -59,9 +59,10 @@ def token_history(run: Run, generator: torch.Generator) -> pl.DataFrame:
     products = ("product", "product'") if run.network.encoder == "affine" else ("product",)
     pairs = combinations_with_replacement((*labels, "(neutral)"), 2)
     whole = ["V.W", *(f"{product}[{kind},{other}]" for kind, other in pairs for product in products)]
-    by_label = ["polarity", "flow_A", "flow_B", "flow_C"]
+    in_context = run.network.encoder == "bilstm"
+    by_label = ["polarity", *(() if in_context else ("flow_A", "flow_B", "flow_C"))]
     measures = [f"{name}[{label}]" for name in by_label for label in labels] if len(labels) > 2 else by_label
-    measures += ["attention", "attention_local" if run.network.encoder == "bilstm" else "flow_D", "flow_E", "flow_F"]
+    measures += ["attention", *(("attention_local",) if in_context else ("flow_D", "flow_E", "flow_F"))]
     for epoch in (described(run).chosen_epoch if n == "chosen" else n for n in run.training.record_flow):
         for word, _ in words:
             values = torch.randn(len(measures), generator=generator).tolist()

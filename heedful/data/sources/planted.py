@@ -24,7 +24,7 @@ NEUTRAL_IN_TEXT, POLAR_IN_TEXT = 10, 2
 class Recipe:
     """How the classes are mixed, negative : positive, and the share of texts with the next class's polar words."""
 
-    ratio: tuple[int, int] = (1, 1)
+    ratio: tuple[int, ...] = (1, 1)
     noise: float = 0.0
 
 

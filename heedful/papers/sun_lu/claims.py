@@ -61,18 +61,19 @@ class ScaledModel:
 DP_TINY, DP_MODERATE, DP_LARGE = (ScaledModel(DP, scaling) for scaling in (TINY, MODERATE, LARGE))
 AD_MODERATE = ScaledModel(AD, MODERATE)
 DP_KEPT_SMALL = ScaledModel(DP, LARGE, KEPT_SMALL)
-DP_PLANTED, DP_PLANTED_KEPT_SMALL = (ScaledModel(DP, MODERATE, role) for role in (PLANTED, PLANTED_KEPT_SMALL))
+DP_PLANTED, DP_PLANTED_PLAIN, DP_PLANTED_KEPT_SMALL, DP_PLANTED_THREE = (
+    ScaledModel(DP, MODERATE, role) for role in (PLANTED, PLANTED_PLAIN, PLANTED_KEPT_SMALL, PLANTED_THREE)
+)
+DP_A_PLANTED, AD_PLANTED = ScaledModel(DP_A, MODERATE, PLANTED_KEPT_SMALL), ScaledModel(AD, MODERATE, PLANTED)
 
 
 CLAIMED_ON = ("planted", "planted-noisy")
 """The synthetic sets that the paper describes."""
 PLANTED_MODELS = (
     *((data, DP_PLANTED) for data in (*CLAIMED_ON, *RATIOS[1:])),
-    *((data, ScaledModel(DP, MODERATE, PLANTED_PLAIN)) for data in CLAIMED_ON),
-    ("planted", DP_PLANTED_KEPT_SMALL),
-    ("planted", ScaledModel(DP_A, MODERATE, PLANTED_KEPT_SMALL)),
-    ("planted", ScaledModel(AD, MODERATE, PLANTED)),
-    ("planted-three", ScaledModel(DP, MODERATE, PLANTED_THREE)),
+    *((data, DP_PLANTED_PLAIN) for data in CLAIMED_ON),
+    *(("planted", model) for model in (DP_PLANTED_KEPT_SMALL, DP_A_PLANTED, AD_PLANTED)),
+    ("planted-three", DP_PLANTED_THREE),
 )
 """Each synthetic set and the models that are trained on it: those of the supplement's figures."""
 

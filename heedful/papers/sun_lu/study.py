@@ -4,55 +4,31 @@ from collections.abc import Iterator
 
 from heedful.jobs.planning import RunWithBase
 from heedful.papers.reproduction import NEVER_EARLY, Study, StudyRun, study_file
-from heedful.papers.sun_lu.claims import (
-    AD,
-    AD_MODERATE,
-    CLAIMED_ON,
-    DP,
-    DP_A,
-    DP_KEPT_SMALL,
-    DP_L,
-    DP_MODERATE,
-    DP_PLANTED,
-    DP_PLANTED_KEPT_SMALL,
-    HUGE,
-    LAMBDAS,
-    LARGE,
-    MODERATE,
-    NAME,
-    PLANTED_MODELS,
-    PLANTED_PLAIN,
-    SETS,
-    TINY,
-    ScaledModel,
-    claims,
-)
+from heedful.papers.sun_lu import claims as paper
+from heedful.papers.sun_lu.claims import AD, AD_MODERATE, DP, DP_A, DP_KEPT_SMALL, DP_L, MODERATE, ScaledModel
 from heedful.papers.sun_lu.figures import figures
 from heedful.papers.sun_lu.tables import tables
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 from heedful.token_scores.scores import THREE_LABELS
 
-FEW = (TINY, MODERATE, HUGE)
+FEW = (paper.TINY, MODERATE, paper.HUGE)
 FACTORS = {
-    "small": {DP: (TINY, 1.0, MODERATE, LARGE, HUGE), DP_A: FEW, AD: FEW, DP_L: (TINY, MODERATE)},
-    "medium": {DP: LAMBDAS, DP_A: LAMBDAS, AD: LAMBDAS, DP_L: FEW},
-    "paper": dict.fromkeys((DP, DP_A, AD, DP_L), LAMBDAS),
+    "small": {DP: (*FEW, 1.0, paper.LARGE), DP_A: FEW, AD: FEW, DP_L: FEW[:2]},
+    "medium": {DP: paper.LAMBDAS, DP_A: paper.LAMBDAS, AD: paper.LAMBDAS, DP_L: FEW},
+    "paper": dict.fromkeys((DP, DP_A, AD, DP_L), paper.LAMBDAS),
 }
 MOST_WORDS = {"small": 100, "medium": 300, "paper": None}
 RECORDED = (
-    *(ScaledModel(DP, scaling) for scaling in (TINY, 1.0, MODERATE, LARGE)),
+    *(ScaledModel(DP, scaling) for scaling in (paper.TINY, 1.0, MODERATE, paper.LARGE)),
     *(ScaledModel(DP_A, scaling) for scaling in (1.0, MODERATE, 20.0, 50.0)),
-    ScaledModel(DP_L, MODERATE),
-    AD_MODERATE,
-    DP_KEPT_SMALL,
+    *(ScaledModel(DP_L, MODERATE), AD_MODERATE, DP_KEPT_SMALL),
 )
 """Models whose token scores are recorded at the chosen epoch: those of the paper's figures."""
 CLAIMED = (
-    *(ScaledModel(DP, scaling) for scaling in (TINY, 1.0, MODERATE, LARGE, HUGE)),
-    *(ScaledModel(encoder, scaling) for encoder in (DP_A, DP_L) for scaling in (TINY, MODERATE)),
-    AD_MODERATE,
-    DP_KEPT_SMALL,
+    *(ScaledModel(DP, scaling) for scaling in (paper.TINY, 1.0, MODERATE, paper.LARGE, paper.HUGE)),
+    *(ScaledModel(encoder, scaling) for encoder in (DP_A, DP_L) for scaling in (paper.TINY, MODERATE)),
+    *(AD_MODERATE, DP_KEPT_SMALL),
 )
 """Models that claims are about: below the paper's scale they have more seeds than the others, and all epochs."""
 
@@ -65,7 +41,6 @@ NETWORK = NetworkSettings(
     attention_start="normal",
     head_bias=False,
 )
-ALL_TEXTS = 100_000
 DROPOUT = {"embedding_dropout": 0.5, "context_dropout": 0.5}
 ADAGRAD = TrainingSettings(
     **NEVER_EARLY,
@@ -105,19 +80,19 @@ def _study_run(source: str, model: ScaledModel, run: Run, audit: AuditSettings |
 
 
 def _audit(source: str, model: ScaledModel, scale: str) -> AuditSettings:
-    """Kinds of words as they are recorded; the weights of all words are kept where Figure 5 draws them."""
-    is_drawn = source == "sst2" and model == DP_MODERATE
+    """Kinds of words as they are recorded; the weights of the words of all texts are kept where Figure 5 draws them."""
+    is_drawn = source == "sst2" and model == paper.DP_MODERATE
     return AuditSettings(
         tests=("token_scores",),
         examples=1_000 if scale == "small" else None,
-        shown=ALL_TEXTS if is_drawn else 0,
+        shown=100_000 if is_drawn else 0,
         options={"token_scores": THREE_LABELS} if source == "newsgroups_topics3" else {},
     )
 
 
 def _models(scale: str) -> Iterator[tuple[str, ScaledModel]]:
     """Each set and model."""
-    for source in SETS:
+    for source in paper.SETS:
         if source == "imdb" and scale == "small":
             continue
         yield source, DP_KEPT_SMALL
@@ -137,9 +112,10 @@ def _seeds(source: str, scale: str, model: ScaledModel) -> int:
 
 
 def _run(source: str, scale: str, model: ScaledModel, seed: int) -> Run:
+    data = DataSettings(source="imdb_small" if source == "imdb" and scale != "paper" else source)
     limits = {"train_limit": 2_000, "test_limit": 1_000} if scale == "small" else {}
     return Run(
-        data=DataSettings(source="imdb_small" if source == "imdb" and scale != "paper" else source, **limits),
+        data=update_settings(data, limits),
         text=TextSettings(words="alphanumeric", max_tokens=MOST_WORDS[scale]),
         network=update_settings(_network(model), DROPOUT),
         training=_training(scale, model),
@@ -173,42 +149,33 @@ def _training(scale: str, model: ScaledModel) -> TrainingSettings:
 
 def _planted(scale: str) -> Iterator[StudyRun]:
     """Trajectories by plain gradient descent, as in the supplement."""
-    for source, model in PLANTED_MODELS:
-        if scale != "small" or (source in CLAIMED_ON and model == DP_PLANTED):
-            for seed in range(4 if model == DP_PLANTED else 1):
+    for source, model in paper.PLANTED_MODELS:
+        if scale != "small" or (source in paper.CLAIMED_ON and model == paper.DP_PLANTED):
+            for seed in range(4 if model == paper.DP_PLANTED else 1):
                 yield _study_run(source, model, _planted_run(source, model, seed, scale))
 
 
 def _planted_run(source: str, model: ScaledModel, seed: int, scale: str) -> Run:
     whole = scale == "paper"
-    training = TrainingSettings(
-        **NEVER_EARLY,
-        epochs=500,
-        batch_size=200,
-        optimizer="sgd",
-        # Larger by the factor by which an epoch has fewer texts: 450 units of time in all.
-        learning_rate=0.015 if whole else 0.09,
-        weight_decay=0.0,
-        loss_sum="mean",
-        class_weights=False,
-        metric="accuracy",
-        record_flow=RECORDED_EPOCHS,
-        **(ALIGNMENT if model == DP_PLANTED_KEPT_SMALL else AFFINE_ALIGNMENT if model.encoder == DP_A else {}),
-    )
-    dropout = {} if model.role == PLANTED_PLAIN else DROPOUT
+    texts = 12_000 if whole else 1_000 * (3 if source == "planted-three" else 2)
+    # The rate is larger by the factor by which an epoch has fewer texts: 450 units of time in all.
+    descent = {"optimizer": "sgd", "learning_rate": 0.015 * 12_000 / texts, "learning_rate_decay": 0.0}
+    method = ALIGNMENT if model == paper.DP_PLANTED_KEPT_SMALL else AFFINE_ALIGNMENT if model.encoder == DP_A else {}
+    lasts = {"epochs": 500, "batch_size": 200, "record_flow": RECORDED_EPOCHS}
+    dropout = {} if model == paper.DP_PLANTED_PLAIN else DROPOUT
     return Run(
-        data=DataSettings(source=source, train_limit=None if whole else 2_000, test_limit=None if whole else 200),
+        data=DataSettings(source=source, train_limit=None if whole else texts, test_limit=None if whole else 200),
         network=update_settings(_network(model), {"head_start": "uniform", **dropout}),
-        training=training,
+        training=update_settings(ADAGRAD, {**descent, **lasts, **method}),
         seed=seed,
     )
 
 
 STUDY = Study(
-    **study_file(NAME, "study.toml"),
-    folder=NAME,
+    **study_file(paper.NAME, "study.toml"),
+    folder=paper.NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
+    claims=paper.claims,
     figures=figures,
 )

@@ -15,6 +15,9 @@ from heedful.token_scores import NEUTRAL
 PLANTED = {"negative": 0, "positive": 1, "first": 0, "second": 1, "third": 2, "neutral": NEUTRAL}
 """The kind of each word of the planted sets, which its name begins with."""
 
+OF_ATTENTION = ("attention", "flow_D", "flow_E", "flow_F")
+"""The attention score and its terms, which are one number per token for any number of labels."""
+
 Chosen = Callable[[Tensor], Bool[Tensor, " token"]]
 """From the class of each token to which of them are meant."""
 
@@ -56,97 +59,16 @@ def last_alignment(table: pl.DataFrame) -> float:
     return float(table.filter(measure="V.W").sort("epoch")["value"][-1])
 
 
-def shares(cell: Cell, of: Chosen, others: Chosen, measure: str | None = None) -> Values:
+def shares(cell: Cell, of: Chosen, others: Chosen) -> Values:
     """For each token of one kind, the share of another kind's with a smaller attention score, at the last epoch.
 
     The mean is AUROC: .5 where the two kinds have similar scores.
-
-    Args:
-        measure: of a contextual model, "attention" for the score of the token alone; None: that in the texts.
     """
     rows = []
     for table in cell.tokens:
-        attention, classes = _attention(table, measure)
+        attention, classes = _attention(table)
         rows.append(auroc_per_item(attention, others(classes))[of(classes)])
     return torch.stack(rows)
-
-
-def weight_shares(cell: Cell) -> Values:
-    """For each label-indicative token, the share of neutral ones with a smaller mean weight in the audited texts."""
-    rows = []
-    for words, table in zip(cell.words, cell.tokens, strict=False):
-        weights = mean_weights(words, table).filter(pl.col("value").is_not_null())
-        classes = torch.tensor(weights["class"].to_numpy())
-        rows.append(auroc_per_item(torch.tensor(weights["value"].to_numpy()), neutral(classes))[indicative(classes)])
-    return torch.stack(rows)
-
-
-def mean_weights(words: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
-    """token, class and value: the mean attention weight of every token in the audited texts, null if it is in none."""
-    # Texts are shown as they were written.
-    token = pl.col("word").str.to_lowercase().alias("token")
-    means = words.filter(measure="attention").group_by(token).agg(pl.col("value").mean())
-    return last_scores(table).select("token", "class").join(means, on="token", how="left", maintain_order="left")
-
-
-def right_signs(cell: Cell, measure: str) -> Values:
-    """1 for each label-indicative token for which a polarity ("polarity", "flow_B") speaks for the token's own label.
-
-    For more than two labels: if it is largest for that label. Else 0.
-    """
-    return torch.stack([(_own(table, measure)[0] > 0).double() for table in cell.tokens])
-
-
-def positive(cell: Cell, measure: str) -> Values:
-    """1 for each label-indicative token for which the measure is positive, else 0."""
-    columns = [last_scores(table) for table in cell.tokens]
-    return torch.stack(
-        [torch.tensor((s.filter(pl.col("class") >= 0)[measure] > 0).to_numpy()) for s in columns]
-    ).double()
-
-
-def nearer_zero(cell: Cell, measure: str) -> Values:
-    """For each neutral token, the share of label-indicative ones for which the measure is further from 0."""
-    rows = []
-    for table in cell.tokens:
-        _, size, classes = _own(table, measure)
-        rows.append(1 - auroc_per_item(size, indicative(classes))[neutral(classes)])
-    return torch.stack(rows)
-
-
-def grown(cell: Cell, other: Cell, measure: str, chosen: Chosen = indicative) -> Values:
-    """1 for each of these tokens for which the measure is further from 0 in the first cell's model, else 0."""
-    rows = []
-    for table, before in zip(cell.tokens, other.tokens, strict=False):
-        (_, size, classes), (_, smaller, _) = _own(table, measure), _own(before, measure)
-        rows.append((size > smaller)[chosen(classes)].double())
-    return torch.stack(rows)
-
-
-def part_of_sum(cell: Cell, letter: str, letters: str) -> Values:
-    """How large a term is for each label-indicative token, as a share of the sizes of these terms together."""
-    rows = []
-    for table in cell.tokens:
-        sizes = {each: _own(table, f"flow_{each}")[1:] for each in letters}
-        size, classes = sizes[letter]
-        rows.append((size / torch.stack([own for own, _ in sizes.values()]).sum(0))[indicative(classes)])
-    return torch.stack(rows)
-
-
-def _own(table: pl.DataFrame, measure: str) -> tuple[Tensor, Tensor, Tensor]:
-    """What a measure says of each token at the last epoch: for the label of the indicative ones; its size; classes.
-
-    One number per token is for label 1; of one per label, the own label's is taken beyond the largest other one.
-    """
-    scores = last_scores(table)
-    columns = [name for name in scores.columns if name == measure or name.startswith(f"{measure}[")]
-    values, classes = torch.tensor(scores.select(columns).to_numpy()), torch.tensor(scores["class"].to_numpy())
-    own, size = classes.clamp_min(0).long()[:, None], values.abs().amax(1)
-    if len(columns) == 1:
-        beyond = values * (2 * own - 1)
-    else:
-        beyond = values.gather(1, own) - values.scatter(1, own, -torch.inf).amax(1, keepdim=True)
-    return beyond[indicative(classes), 0], size, classes
 
 
 def split_shares(cell: Cell) -> Values:
@@ -168,6 +90,46 @@ def sunken_shares(cell: Cell) -> Values:
         sunken = 0 if last_alignment(table) > 0 else 1
         rows.append(above.masked_fill(classes != sunken, torch.nan)[indicative(classes)])
     return torch.stack(rows)
+
+
+def mean_weights(words: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """token, class and value: the mean attention weight of each token of the vocabulary that the audited texts hold."""
+    token = pl.col("word").str.to_lowercase().alias("token")  # texts are shown as they were written
+    means = words.filter(measure="attention").group_by(token).agg(pl.col("value").mean())
+    return last_scores(table).select("token", "class").join(means, on="token", maintain_order="left")
+
+
+def own_values(cell: Cell, measure: str) -> Values:
+    """[seed token]: how far polarity or one of its terms ("flow_B") speaks for the label that each token indicates.
+
+    For two labels the value, negated for label 0; for more, the own label's beyond the largest other one. What has no
+    sign of a label, a term of attention ("flow_E"), is taken as it is. Tokens that indicate no label are left out.
+    """
+    rows = []
+    for scores in map(last_scores, cell.tokens):
+        values, label = _of_indicative(scores, measure)
+        if values.shape[1] > 1:
+            values = values.gather(1, label) - values.scatter(1, label, -torch.inf).amax(1, keepdim=True)
+        elif measure not in OF_ATTENTION:
+            values = values * (2 * label - 1)
+        rows.append(values[:, 0])
+    return torch.stack(rows)
+
+
+def relative_size(cell: Cell, letter: str, letters: str) -> Values:
+    """[seed token]: the size of a term of label-indicative tokens, as a share of the sizes of these terms together."""
+    rows = []
+    for scores in map(last_scores, cell.tokens):
+        sizes = {each: _of_indicative(scores, f"flow_{each}")[0].abs().amax(1) for each in letters}
+        rows.append(sizes[letter] / torch.stack([*sizes.values()]).sum(0))
+    return torch.stack(rows)
+
+
+def _of_indicative(scores: pl.DataFrame, measure: str) -> tuple[Tensor, Tensor]:
+    """A measure of the tokens that indicate a label, [token 1] or [token label], and that label, [token 1]."""
+    columns = [name for name in scores.columns if name.partition("[")[0] == measure]
+    kept = scores.filter(pl.col("class") >= 0)
+    return torch.tensor(kept.select(columns).to_numpy()), torch.tensor(kept["class"].to_numpy()).long()[:, None]
 
 
 def score_frame(cells: Sequence[Cell], measures: Mapping[str, str]) -> pl.DataFrame:
@@ -221,8 +183,8 @@ def model_curves(cells: Mapping[str, Cell], measures: Mapping[str, str]) -> pl.D
     return pl.concat(parts)
 
 
-def _attention(table: pl.DataFrame, measure: str | None = None) -> tuple[Tensor, Tensor]:
+def _attention(table: pl.DataFrame) -> tuple[Tensor, Tensor]:
     """Attention score and class of every token at the last epoch; of a contextual model the score in the texts."""
     scores = last_scores(table)
-    local = "attention_local" if "attention_local" in scores.columns else "attention"
-    return torch.tensor(scores[measure or local].to_numpy()), torch.tensor(scores["class"].to_numpy())
+    measure = "attention_local" if "attention_local" in scores.columns else "attention"
+    return torch.tensor(scores[measure].to_numpy()), torch.tensor(scores["class"].to_numpy())

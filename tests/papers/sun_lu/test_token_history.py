@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import polars as pl
 import pytest
 import torch
@@ -10,18 +8,15 @@ from heedful.papers.sun_lu.token_history import (
     last_scores,
     mean_weights,
     model_curves,
-    nearer_zero,
     neutral,
     of_label,
-    part_of_sum,
-    positive,
-    right_signs,
+    own_values,
+    relative_size,
     score_frame,
     shares,
     split_shares,
     sunken_shares,
     trajectories,
-    weight_shares,
 )
 from heedful.token_scores.measurements import RECORD
 from support.synthetic_results import made_cell
@@ -87,37 +82,31 @@ def test_frames_and_trajectories_name_the_kinds_of_words():
 
 
 def test_polarity_speaks_for_the_own_label_or_not():
-    """In `recorded` polarity is minus the given values: of awful 3, of dull 1, of great -4; of the and of -1 and 2."""
-    assert right_signs(cell(UP), "polarity").tolist() == [[0.0, 0.0, 0.0]]
-    down = recorded(1.0, [3.0, -1.0, -4.0, 1.0, -2.0, 9.0])
-    assert right_signs(cell(UP, down), "polarity").tolist() == [[0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]
-    assert positive(cell(down), "attention").tolist() == [[1.0, 0.0, 0.0]]
-    # Neutral words of size 1 and 2; label-indicative ones of size 3, 1 and 4.
-    assert nearer_zero(cell(UP), "polarity").tolist() == [[pytest.approx(2.5 / 3), pytest.approx(2 / 3)]]
+    """In `recorded` polarity is minus the attention: of awful 3, of dull 1, of great -4."""
+    assert own_values(cell(UP), "polarity").tolist() == [[-3.0, -1.0, -4.0]]
+    assert own_values(cell(UP), "attention").tolist() == [[-3.0, -1.0, 4.0]]
 
 
-def test_of_several_labels_the_own_polarity_must_be_the_largest():
-    values = {"a": [0, 3.0, 1.0, 2.0], "b": [1, 3.0, 1.0, 2.0], "c": [2, -1.0, -2.0, 5.0]}
+def test_of_several_labels_the_own_polarity_counts_beyond_the_largest_other_one():
+    values = {"a": [0, 3.0, 1.0, 2.0], "b": [1, 3.0, 1.0, 2.0], "c": [2, -1.0, -2.0, 5.0], "the": [-1, 9.0, 9.0, 9.0]}
     rows = [(1, word, "class", float(label)) for word, (label, *_) in values.items()]
     rows += [(1, word, f"polarity[{n}]", own) for word, (_, *owns) in values.items() for n, own in enumerate(owns)]
     table = pl.DataFrame(rows, schema=RECORD, orient="row")
-    assert right_signs(cell(table), "polarity").tolist() == [[1.0, 0.0, 1.0]]
+    assert own_values(cell(table), "polarity").tolist() == [[1.0, -2.0, 6.0]]
 
 
-def test_a_term_is_as_large_as_its_share_of_the_three():
+def test_the_size_of_a_term_is_relative_to_the_three_together():
     rows = [(1, "great", "class", 1.0)]
     rows += [(1, "great", f"flow_{letter}", value) for letter, value in zip("ABC", (-1.0, 2.0, 5.0), strict=True)]
-    assert part_of_sum(cell(pl.DataFrame(rows, schema=RECORD, orient="row")), "A", "ABC").tolist() == [[0.125]]
+    assert relative_size(cell(pl.DataFrame(rows, schema=RECORD, orient="row")), "A", "ABC").tolist() == [[0.125]]
 
 
 def test_mean_weights_are_by_word_over_the_texts_however_it_is_written():
-    texts = [(0, "Great", 0.5), (0, "the", 0.5), (1, "great", 0.1), (1, "awful", 0.2), (1, "of", 0.7)]
+    texts = [(0, "Great", 0.5), (0, "the", 0.5), (1, "great", 0.1), (1, "awful", 0.2), (1, "unseen", 0.7)]
     words = pl.DataFrame(
         [(text, item, word, word, "attention", weight) for item, (text, word, weight) in enumerate(texts)],
         schema=["example", "item", "word", "replaced", "measure", "value"],
         orient="row",
     )
-    means = dict(mean_weights(words, UP).select("token", "value").iter_rows())
-    assert means == {"awful": 0.2, "dull": None, "great": pytest.approx(0.3), "the": 0.5, "of": 0.7, "film": None}
-    # Of two neutral words, with .5 and .7, none is below awful or great; dull is in no text.
-    assert weight_shares(replace(cell(UP), words=(words,))).tolist() == [[0.0, 0.0]]
+    means = mean_weights(words, UP)
+    assert means.rows() == [("awful", 0, 0.2), ("great", 1, pytest.approx(0.3)), ("the", -1, 0.5)]
