@@ -14,7 +14,7 @@ MOST_LABELS = 5
 """Up to so many labels, the weight on the words of each is measured."""
 
 
-def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
+def token_scores(evidence: Evidence, generator: torch.Generator, *, share: float = 0.75, least: int = 5) -> Findings:
     """How attention treats label-indicative (polar) words and neutral ones, text by text.
 
     `polar_above_neutral`: of the pairs of a polar and a neutral word of the text, the share in which the polar one has
@@ -25,13 +25,13 @@ def token_scores(evidence: Evidence, generator: torch.Generator) -> Findings:
     none.
 
     Within a text, order of weights is order of attention scores, which Sun and Lu (2020, section 5 and Figure 5)
-    compare over the whole vocabulary. Which words are polar the training texts say (`token_classes`). Undefined where
-    attention weighs sentences.
+    compare over the whole vocabulary. Which words are polar the training texts say (`token_classes`, which takes the
+    options). Undefined where attention weighs sentences.
     """
     attention, labels, numbers = evidence.attention, evidence.context.labels, evidence.item_numbers
     of_items = torch.full_like(evidence.items, OTHER, dtype=torch.long)
     if numbers is not None:
-        classes = evidence.context.once(_classes)
+        classes = evidence.context.once(_classes, share, least)
         of_items = classes[numbers.clamp_min(0)].where(evidence.items & (numbers >= 0), OTHER)
     polar, neutral = of_items >= 0, of_items == NEUTRAL
     shares = evidence.count[:, None] * attention
@@ -52,8 +52,8 @@ def _mean(values: Float[Tensor, "batch item"], members: Bool[Tensor, "batch item
     return values.where(members, 0.0).sum(1) / members.sum(1)
 
 
-def _classes(context: Context) -> Int[Tensor, " token"]:
-    return token_classes(context.token_counts())
+def _classes(context: Context, share: float, least: int) -> Int[Tensor, " token"]:
+    return token_classes(context.token_counts(), share=share, least=least)
 
 
 TEST = BatteryTest(

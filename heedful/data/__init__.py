@@ -42,6 +42,7 @@ DATASETS: dict[str, BuiltIn] = {
     "planted-1:5": BuiltIn(planted.load, "planted, one positive text to five negative ones"),
     "planted-2:1": BuiltIn(planted.load, "planted, two positive texts to one negative one"),
     "planted-2:5": BuiltIn(planted.load, "planted, two positive texts to five negative ones"),
+    "planted-three": BuiltIn(planted.load, "planted, with three labels"),
     "reviews": BuiltIn(reviews.load, "hotel and restaurant reviews made by a grammar, with known deciding words"),
 }
 

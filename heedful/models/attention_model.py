@@ -201,7 +201,7 @@ def _build_embedding(settings: NetworkSettings, vocabulary: int | Sequence[str])
 
 
 def _initialize_layers(model: AttentionModel, settings: NetworkSettings) -> None:
-    """Reinitialize the weights of attention and head, where the settings ask for other than torch's defaults."""
+    """Reinitialize attention, head and recurrent layers, where the settings ask for other than torch's defaults."""
     score_layer = getattr(model.attention, "score", None) or getattr(model.attention, "query", None)
     output_layer = getattr(model.head, "linear", None)
     with torch.no_grad():
@@ -209,3 +209,7 @@ def _initialize_layers(model: AttentionModel, settings: NetworkSettings) -> None
             score_layer.weight.normal_()
         if settings.head_start == "uniform" and isinstance(output_layer, nn.Linear):
             output_layer.weight.uniform_(-1, 1)
+    if settings.encoder_start == "orthogonal":
+        recurrent = (layer for layer in model.modules() if isinstance(layer, nn.RNNBase))
+        for matrix in (weight for layer in recurrent for weight in layer.parameters() if weight.dim() == 2):
+            nn.init.orthogonal_(matrix)

@@ -42,8 +42,8 @@ BINS = 25
 PRINTED = "paper"
 """The field that holds a number of the paper, and what its mark is called."""
 DASHED: dict[str, Any] = {"strokeDash": [4, 2], "strokeWidth": 2, "aria": False}
-MOST_POINTS = 150
-"""Points drawn in one panel of a scatter plot."""
+MOST_POINTS, MOST_DOTS = 150, 60
+"""Points drawn in one panel of a scatter plot; of one class, where classes have colors."""
 
 
 def histograms(
@@ -203,6 +203,20 @@ def planes(frame: pl.DataFrame, lines: pl.DataFrame, x: str, y: str, series: Seq
     joined = base.transform_filter("datum.kind == 'line'").mark_line(strokeWidth=1.4, opacity=0.8, aria=False)
     dots = base.transform_filter("datum.kind == 'point'").mark_circle(size=46, opacity=0.8, aria=False)
     return _wrapped(alt.LayerChart(data=both, layer=[joined, dots]).properties(height=120), frame)
+
+
+def dots(frame: pl.DataFrame, x: str, y: str, series: Sequence[str]) -> Chart:
+    """Points (`x`, `y`) colored by `series`, in a panel for each data set; MOST_DOTS of a series, evenly over x."""
+    every = (pl.len().over("data", "series") / MOST_DOTS).ceil().cast(pl.Int64)
+    points = frame.sort("x", maintain_order=True).filter(pl.int_range(pl.len()).over("data", "series") % every == 0)
+    base = alt.Chart().encode(
+        x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4)),
+        y=alt.Y("y:Q", title=y, axis=alt.Axis(tickCount=4)),
+        color=color_by(series, "series", "circle"),
+    )
+    marks = base.mark_circle(size=12, opacity=0.7, aria=False)
+    chart = alt.LayerChart(data=points.with_columns(pl.col("y").round_sig_figs(4)), layer=[marks])
+    return _wrapped(chart.properties(height=120), frame).resolve_scale(y="independent")
 
 
 def _wrapped(chart: alt.LayerChart, frame: pl.DataFrame) -> Chart:

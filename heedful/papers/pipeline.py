@@ -115,7 +115,7 @@ def _gather_cell(done: Sequence[PreparedRun], prepared: Prepared, store: Store, 
         seconds=sum(audit.verdict.seconds or 0.0 for audit in (*audits, *judged)),
         tokens=tuple(store.table(key, TOKENS) for key, run in settings.items() if run.training.record_flow),
         history=tuple(store.table(key, HISTORY) for key, run in settings.items() if _logs(run)),
-        shown=shown_words(audits[0]) if audits else pl.DataFrame(),
+        words=tuple(map(shown_words, audits)),
     )
 
 

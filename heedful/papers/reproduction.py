@@ -73,7 +73,7 @@ class Cell:
         seconds: how long the audits took.
         tokens: what was recorded of tokens during training, one table per seed; empty where nothing was.
         history: epoch, split, measure, value, one table per seed; empty where the method logs nothing.
-        shown: texts of the first seed's audit word by word: example, item, word, replaced, measure, value.
+        words: texts of the audits word by word, one table per seed: example, item, word, replaced, measure, value.
     """
 
     data: str
@@ -87,7 +87,12 @@ class Cell:
     seconds: float = 0.0
     tokens: tuple[pl.DataFrame, ...] = ()
     history: tuple[pl.DataFrame, ...] = ()
-    shown: pl.DataFrame = field(default_factory=pl.DataFrame)
+    words: tuple[pl.DataFrame, ...] = ()
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """The texts of the first seed's audit word by word; empty where nothing was audited."""
+        return self.words[0] if self.words else pl.DataFrame()
 
     @property
     def classes(self) -> int:

@@ -22,6 +22,7 @@ NonNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 """What torch's generators take."""
+Layer = Literal["embedding", "encoder", "attention", "head"]
 Option = bool | int | float | str
 OptionValue = Option | tuple[Option, ...]
 
@@ -129,6 +130,8 @@ class NetworkSettings(Settings):
     """What attention looks for (Sun and Lu's V) before training: as torch starts a layer, or N(0, 1)."""
     head_start: Literal["default", "uniform"] = "default"
     """The head's weights before training: as torch starts a layer, or uniform in +-1."""
+    encoder_start: Literal["default", "orthogonal"] = "default"
+    """Matrices of a recurrent encoder before training: as torch starts them, or orthogonal."""
     trains_embedding: bool = True
     embedding_dropout: Share = 0.0
     sentence_dropout: Share = 0.0
@@ -149,8 +152,8 @@ class TrainingSettings(Settings):
     learning_rate: Positive = 1e-3
     learning_rate_decay: NonNegative = 0.0
     """Adagrad's own decay."""
-    weight_decay: NonNegative = 1e-5
-    """On everything but the attention module."""
+    weight_decay: NonNegative | dict[Layer, NonNegative] = 1e-5
+    """On everything but the attention module; or by layer, {"attention": 0.001}, and none on the others."""
     loss_sum: Literal["mean", "sum"] = "sum"
     """Over the batch; with L2 inside Adam, summing weakens the decay by the batch size."""
     class_weights: bool = True
@@ -170,13 +173,14 @@ class TrainingSettings(Settings):
     selection: Literal["clean", "paper", "train"] = "clean"
     """Choose the best epoch on dev (clean), on test as some papers did (paper), or by the loss trained on (train)."""
     metric: str = "roc_auc"
-    record_flow: tuple[Annotated[int, Field(ge=0)], ...] = ()
-    """Epochs after which the scores of every token and their flow are recorded; 0: before training."""
+    record_flow: tuple[Annotated[int, Field(ge=0)] | Literal["chosen"], ...] = ()
+    """Epochs after which the scores of every token and their flow are recorded; 0: before training; chosen: of the
+    epoch that is chosen in the end."""
 
     @field_validator("record_flow")
     @classmethod
-    def _are_trained(cls, epochs: tuple[int, ...], info: Any) -> tuple[int, ...]:
-        if "epochs" in info.data and max(epochs, default=0) > info.data["epochs"]:
+    def _are_trained(cls, epochs: tuple[int | str, ...], info: Any) -> tuple[int | str, ...]:
+        if "epochs" in info.data and max((n for n in epochs if isinstance(n, int)), default=0) > info.data["epochs"]:
             raise ValueError(f"must name epochs up to the last one, {info.data['epochs']}")
         return epochs
 
@@ -419,6 +423,8 @@ def key_of(run: Run) -> str:
     content = run.model_dump(mode="json")
     if run.finetune is not None:
         del content["finetune"]["model"]
+    if network.encoder_start == "default":  # runs stored before there was a choice keep their keys
+        del content["network"]["encoder_start"]
     return _hash({"version": TRAINING_VERSION, **content})
 
 

@@ -89,7 +89,7 @@ def flow(model: AttentionModel, split: EncodedSplit) -> Flow:
     becomes G_e = d a_e / d h_e, the last sum runs over attention's own parameters, and h = M e adds the terms of M.
 
     Covers two or more labels; dot attention with any `scale` and additive attention (exactly, where the paper's
-    supplement takes tanh x = x); the encoders 'identity' and 'affine'; any temperature T (which divides rho); with or
+    supplement takes tanh x = x); the encoders 'identity' and 'affine'; any temperature (another lambda); with or
     without a bias in the head, and with or without start and end symbols. The loss is the mean of -ln p(label) over the
     split, without dropout or class weights, and all parameters share one learning rate. Other models raise an error.
 
@@ -107,7 +107,7 @@ def flow(model: AttentionModel, split: EncodedSplit) -> Flow:
     tensor(0.5379, dtype=torch.float64)
     """
     view, texts = token_view(model), len(split.texts)
-    summed = token_gradients(split, view.polarity, view.attention.scores, view.bias, model.temperature)
+    summed = token_gradients(split, view.polarity, view.attention.scores, view.bias)
     mean = TokenGradients(summed.polarity / texts, summed.score / texts)
     terms = _own_terms(view, mean)
     return terms if view.matrix is None else _with_encoder_terms(terms, view, mean)

@@ -15,7 +15,7 @@ from heedful.errors import SettingError
 from heedful.models.abilities import own_linear
 from heedful.models.attention_model import AttentionModel, LinearAttentionModel
 from heedful.token_scores.flow import flow, has_flow
-from heedful.token_scores.scores import NEUTRAL, global_scores, local_scores, token_classes, token_counts
+from heedful.token_scores.scores import NEUTRAL, THREE_LABELS, global_scores, local_scores, token_classes, token_counts
 from heedful.token_scores.token_view import affine_matrix, attention_direction, head_alignment, head_rows
 
 SIZE = 64
@@ -31,7 +31,8 @@ def measurements(
     """Every measure by name: one number for the model, or one per token.
 
     Of the model: `V.W`, `norm_V`, `norm_W`; with an affine encoder also `V'.W'`, the same in the space of the
-    embeddings; and `product[a,b]`, the mean dot product of the embeddings of a token of class a and one of class b.
+    embeddings; and `product[a,b]`, the mean dot product of the embeddings of a token of class a and one of class b;
+    with an affine encoder also `product'[a,b]`, that of their states.
     Of each token: `polarity` and `attention`, the scores of the token as a text of its own; if the encoder reads
     context, also `polarity_local` and `attention_local`, the means over the split's texts; if `flow` covers the model,
     also its terms, `flow_A` to `flow_F`. What has one number per label (W and polarity, for more than two labels) is
@@ -52,7 +53,11 @@ def measurements(
         for name, values in _token_values(copy, split).items():
             rows_by_name[name] = values[None] if values.dim() == 1 else values.T
         named = [pair for name, rows in rows_by_name.items() for pair in _by_label(name, rows, labels)]
-        return dict(named) | embedding_products(copy.word_vectors, classes, labels)
+        products = embedding_products(copy.word_vectors, classes, labels)
+        if (matrix := affine_matrix(copy)) is not None:
+            of_states = embedding_products(copy.word_vectors @ matrix.T, classes, labels)
+            products |= {name.replace("product", "product'", 1): value for name, value in of_states.items()}
+        return dict(named) | products
 
 
 def embedding_products(
@@ -121,7 +126,8 @@ class Recorder:
 
     Args:
         split: the training texts.
-        epochs: after which to measure; 0 is before training. If empty, nothing is computed.
+        epochs: after which to measure; 0 is before training, "chosen" the one chosen in the end. If empty, nothing is
+            computed.
     """
 
     def __init__(
@@ -130,19 +136,22 @@ class Recorder:
         split: EncodedSplit,
         words: WordTokenizer,
         labels: Sequence[str],
-        epochs: Collection[int],
+        epochs: Collection[int | str],
     ):
         self._model, self._split, self._labels, self._epochs = model, split, labels, epochs
         self._parts: list[pl.DataFrame] = []
+        self._measured: set[int] = set()
         if epochs:
             head_alignment(model)
             self._words = words.words
-            self._classes = token_classes(token_counts(split, words.size, len(labels)))
+            rule = THREE_LABELS if len(labels) > 2 else {}
+            self._classes = token_classes(token_counts(split, words.size, len(labels)), **rule)
 
-    def record(self, epoch: int) -> None:
-        """Measure the model, if this is one of the chosen epochs."""
-        if epoch not in self._epochs:
+    def record(self, epoch: int, name: str | None = None) -> None:
+        """Measure the model, if the epoch (or its name) is asked for and was not measured yet."""
+        if (epoch if name is None else name) not in self._epochs or epoch in self._measured:
             return
+        self._measured.add(epoch)
         measured = measurements(self._model, self._split, self._classes, self._labels)
         if not self._parts:
             measured = {"class": self._classes.double(), **measured}

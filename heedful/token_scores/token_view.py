@@ -88,7 +88,7 @@ class TokenGradients:
 
     Args:
         polarity: to its polarity at fixed attention: Sun and Lu's (2020) pi(e), equation 16.
-        score: to its attention score: their rho(e), equation 20, divided by the temperature.
+        score: to its attention score: their rho(e), equation 20.
     """
 
     polarity: Float[Tensor, "token rows"]
@@ -100,7 +100,6 @@ def token_gradients(
     polarity: Float[Tensor, "token rows"],
     scores: Float[Tensor, " token"],
     bias: Float[Tensor, " rows"],
-    temperature: float,
 ) -> TokenGradients:
     """Minus the gradients of the summed loss of a split to the polarity and attention score of every token.
 
@@ -109,13 +108,13 @@ def token_gradients(
     """
     to_polarity, to_score = torch.zeros_like(polarity), torch.zeros_like(scores)
     for batch in read(split, SIZE, scores.device):
-        attention = masked_softmax(scores[batch.tokens] / temperature, batch.attendable_mask)
+        attention = masked_softmax(scores[batch.tokens], batch.attendable_mask)
         item_polarity = polarity[batch.tokens]
         errors = _errors(batch, (attention[:, None] @ item_polarity)[:, 0] + bias)
         item_to_polarity, item_to_score = item_gradients(attention, item_polarity, errors)
         tokens = batch.tokens[batch.attendable_mask]
         to_polarity.index_add_(0, tokens, item_to_polarity[batch.attendable_mask])
-        to_score.index_add_(0, tokens, item_to_score[batch.attendable_mask] / temperature)
+        to_score.index_add_(0, tokens, item_to_score[batch.attendable_mask])
     return TokenGradients(to_polarity, to_score)
 
 
@@ -148,7 +147,7 @@ def _errors(batch: Batch, logits: Float[Tensor, "batch rows"]) -> Float[Tensor, 
 
 @dataclass(frozen=True)
 class AttentionView:
-    """The attention score of every token, and its derivatives.
+    """The attention score of every token, divided by the temperature, and its derivatives.
 
     Args:
         scores: a_e.
@@ -205,7 +204,7 @@ def token_view(model: AttentionModel) -> TokenView:
         head=rows,
         bias=rows.new_zeros(len(rows)) if head.bias is None else _detached(head.bias),
         polarity=hidden @ rows.T,
-        attention=_attention_view(model.attention, hidden),
+        attention=_divided(_attention_view(model.attention, hidden), model.temperature),
     )
 
 
@@ -222,6 +221,10 @@ def _attention_view(attention: nn.Module, hidden: Float[Tensor, "token hidden"])
     raise SettingError(
         f"attention must be 'dot' or 'additive' for its flow to be known; it was {type(attention).__name__}."
     )
+
+
+def _divided(view: AttentionView, by: float) -> AttentionView:
+    return AttentionView(view.scores / by, view.slopes / by, lambda x: view.kernel_product(x) / by**2)
 
 
 def _dot(query: Float[Tensor, " hidden"], scale: float, hidden: Float[Tensor, "token hidden"]) -> AttentionView:

@@ -145,6 +145,7 @@ class _Loop:
             if patience and epoch >= max(first, settings.min_epochs) and epoch - best.number >= patience:
                 break
         best.restore()
+        recorder.record(best.number, "chosen")
         return history, best.number
 
     def epoch(self, epoch: int, report: Callable[[Progress], None] | None) -> dict[str, float]:
@@ -242,19 +243,27 @@ def train_attention_only(model: AttentionModel) -> Iterator[None]:
 
 
 def make_optimizer(model: AttentionModel, settings: TrainingSettings, trains: str) -> Optimizer:
-    """The optimiser of what the method trains; the attention module has no weight decay (as in the papers' code).
+    """The optimiser of what the method trains; the attention module has no weight decay (as in the papers' code)
+    unless the settings name it.
 
     A pretrained encoder that is trained, too, has a learning rate of its own.
     """
-    attention = [p for p in model.attention.parameters() if p.requires_grad]
-    others = _parameters_outside_attention(model) if trains == "all" else []
-    groups = [{"params": others, "weight_decay": settings.weight_decay}, {"params": attention, "weight_decay": 0.0}]
-    if (pretrained := model.pretrained_words) is not None:
-        tuned = {id(p) for p in pretrained.parameters()}
-        groups[0]["params"] = [p for p in others if id(p) not in tuned]
-        slow = {"weight_decay": settings.weight_decay, "lr": pretrained.learning_rate}
-        groups.append({"params": [p for p in others if id(p) in tuned], **slow})
-    return lookup("optimizer", settings.optimizer, OPTIMIZERS)([g for g in groups if g["params"]], settings)
+    decay, pretrained = settings.weight_decay, model.pretrained_words
+    by_layer = {**decay} if isinstance(decay, dict) else {"embedding": decay, "encoder": decay, "head": decay}
+    tuned = set() if pretrained is None else {id(p) for p in pretrained.parameters()}
+    groups: dict[tuple[bool, float], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        layer = name.partition(".")[0].removeprefix("query_")
+        if parameter.requires_grad and (trains == "all" or layer == "attention"):
+            groups.setdefault((id(parameter) in tuned, by_layer.get(layer, 0.0)), []).append(parameter)
+    slow = {} if pretrained is None else {"lr": pretrained.learning_rate}
+    return lookup("optimizer", settings.optimizer, OPTIMIZERS)(
+        [
+            {"params": parameters, "weight_decay": amount} | (slow if is_tuned else {})
+            for (is_tuned, amount), parameters in sorted(groups.items(), key=lambda group: group[0][0])
+        ],
+        settings,
+    )
 
 
 def _parameters_outside_attention(model: AttentionModel) -> list[nn.Parameter]:

@@ -115,6 +115,16 @@ def test_attention_and_head_start_as_the_settings_say():
         assert heads[0].abs().max() < 0.1 and 0.9 < heads[1].abs().max() <= 1
 
 
+def test_matrices_of_recurrent_encoders_may_start_orthogonal():
+    wide = update_settings(NETWORK, {"encoder": "bilstm", "embed_size": 8, "hidden_size": 8})
+    models = [
+        build_model(update_settings(wide, {"encoder_start": start}), 11, 2) for start in ("default", "orthogonal")
+    ]
+    for model, is_orthogonal in zip(models, (False, True), strict=True):
+        for matrix in (weight for weight in model.encoder.parameters() if weight.dim() == 2):
+            assert torch.allclose(matrix.T @ matrix, torch.eye(8), atol=1e-5) == is_orthogonal
+
+
 def test_without_other_starts_nothing_more_is_drawn():
     samples = []
     for _ in range(2):

@@ -30,7 +30,8 @@ TEXTS, SEEDS = 200, 5
 Value = TypeVar("Value")
 FINGERPRINT = {"data.fingerprint": "f", "network.vectors_fingerprint": "v", "network.encoder_fingerprint": "e"}
 MODEL_FINGERPRINT = {"data.fingerprint": "f", "finetune.fingerprint": "m"}
-LABELS = {"newsgroups_topics3": ("no", "yes", "maybe"), "snli": ("no", "yes", "maybe")}
+THREE = ("no", "yes", "maybe")
+LABELS = {"newsgroups_topics3": THREE, "snli": THREE, "planted-three": ("first", "second", "third")}
 
 
 def described(run: Run, labels: tuple[str, ...] = ("no", "yes")) -> RunFile:
@@ -52,15 +53,21 @@ def described(run: Run, labels: tuple[str, ...] = ("no", "yes")) -> RunFile:
 
 def token_history(run: Run, generator: torch.Generator) -> pl.DataFrame:
     """What the run would have recorded of four words of each kind."""
-    kinds = {"negative": 0, "positive": 1, "neutral": -1}
+    labels = LABELS.get(run.data.source, ("negative", "positive"))
+    kinds = {label: number for number, label in enumerate(labels)} | {"neutral": -1}
     words = [(f"{kind}_{letter}", label) for kind, label in kinds.items() for letter in "abcd"]
     rows = [(0, word, "class", float(label)) for word, label in words]
-    pairs = combinations_with_replacement(("negative", "positive", "(neutral)"), 2)
-    whole = ["V.W", *(f"product[{kind},{other}]" for kind, other in pairs)]
-    for epoch in run.training.record_flow:
-        values = torch.randn(len(words), 2, generator=generator).tolist()
-        for (word, _), (attention, polarity) in zip(words, values, strict=True):
-            rows += [(epoch, word, "attention", attention), (epoch, word, "polarity", polarity)]
+    products = ("product", "product'") if run.network.encoder == "affine" else ("product",)
+    pairs = combinations_with_replacement((*labels, "(neutral)"), 2)
+    whole = ["V.W", *(f"{product}[{kind},{other}]" for kind, other in pairs for product in products)]
+    in_context = run.network.encoder == "bilstm"
+    by_label = ["polarity", *(() if in_context else ("flow_A", "flow_B", "flow_C"))]
+    measures = [f"{name}[{label}]" for name in by_label for label in labels] if len(labels) > 2 else by_label
+    measures += ["attention", *(("attention_local",) if in_context else ("flow_D", "flow_E", "flow_F"))]
+    for epoch in (described(run).chosen_epoch if n == "chosen" else n for n in run.training.record_flow):
+        for word, _ in words:
+            values = torch.randn(len(measures), generator=generator).tolist()
+            rows += [(epoch, word, measure, value) for measure, value in zip(measures, values, strict=True)]
         rows += [(epoch, None, measure, 0.5 - epoch) for measure in whole]
     return pl.DataFrame(rows, schema=RECORD, orient="row")
 
@@ -79,8 +86,9 @@ def shown_texts(study_run: StudyRun) -> pl.DataFrame:
     if study_run.audit is None or not study_run.audit.shown:
         return pl.DataFrame()
     measures = ("attention", "noisy", "noisy_attention", "replaced_attention", "seed_attention")
+    words = [f"{kind}_{letter}" for letter in "abcd" for kind in ("negative", "positive", "neutral")]
     rows = [
-        (example, item, f"w{item}", f"w{item}" if item else "<b>", measure, 1 / count)
+        (example, item, words[item % 12], words[item % 12] if item else "<b>", measure, 1 / count)
         for example, count in {3: 40, 5: 8}.items()
         for measure in measures
         for item in range(count)
@@ -175,7 +183,7 @@ def _cell(members: list[StudyRun], number: int) -> Cell:
         seconds=5.0,
         tokens=tuple(token_history(run, generator) for run in runs if run.training.record_flow),
         history=tuple(training_history(run) for run in runs if METHODS[run.training.method].logs),
-        shown=shown_texts(first),
+        words=tuple(shown_texts(member) for member in members),
     )
 
 

@@ -32,7 +32,7 @@ def scores(model: AttentionModel) -> tuple[Tensor, Tensor]:
     tokens = torch.arange(VOCABULARY)[:, None]
     real = torch.ones_like(tokens, dtype=torch.bool)
     seen = trace(model, Batch(tokens[:, 0], tokens, real, real, tokens[:, 0]))
-    return item_polarity(model, seen.encoded)[:, 0], seen.scores[:, 0]
+    return item_polarity(model, seen.encoded)[:, 0], seen.scores[:, 0] / model.temperature
 
 
 def rates(model: AttentionModel, split: EncodedSplit) -> list[Tensor]:

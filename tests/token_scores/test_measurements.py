@@ -18,6 +18,7 @@ SPLIT = EncodedSplit(TEXTS, (), (), torch.tensor([0, 1, 1]), framed=False)
 OF_THE_MODEL = {"V.W", "norm_V", "norm_W"}
 PRODUCTS = {f"product[{a},{b}]" for a, b in combinations(("bad", "good", "(neutral)"), 2)}
 PRODUCTS |= {f"product[{a},{a}]" for a in ("bad", "good", "(neutral)")}
+PRODUCTS_OF_STATES = {name.replace("product", "product'") for name in PRODUCTS}
 SCORES = {"polarity", "attention"}
 FLOW = {f"flow_{letter}" for letter in "ABCDEF"}
 ENCODER_FLOW = {f"flow_{letter}_encoder" for letter in "ABDE"}
@@ -27,7 +28,7 @@ ENCODER_FLOW = {f"flow_{letter}_encoder" for letter in "ABDE"}
     ("encoder", "more"),
     [
         ("identity", FLOW),
-        ("affine", FLOW | ENCODER_FLOW | {"V'.W'"}),
+        ("affine", FLOW | ENCODER_FLOW | PRODUCTS_OF_STATES | {"V'.W'"}),
         ("average", set()),
         ("bilstm", {"polarity_local", "attention_local"}),
     ],
@@ -37,7 +38,9 @@ def test_a_model_has_the_measures_that_are_known_of_it(encoder, more, attention)
     measured = measurements(make(encoder, attention), SPLIT, CLASSES, LABELS)
     assert measured.keys() == OF_THE_MODEL | PRODUCTS | SCORES | more
     for name, value in measured.items():
-        assert value.shape == (() if name in OF_THE_MODEL | PRODUCTS | {"V'.W'"} else (VOCABULARY,))
+        assert value.shape == (
+            () if name in OF_THE_MODEL | PRODUCTS | PRODUCTS_OF_STATES | {"V'.W'"} else (VOCABULARY,)
+        )
         assert not value.requires_grad and value.dtype == torch.float64
 
 
@@ -56,6 +59,7 @@ def test_values_are_those_of_the_functions_they_are_named_for():
         "flow_E_encoder": terms.attention.encoder_weight,
         "V.W": head_alignment(model)[0].detach(),
         "V'.W'": (M.T @ V) @ (M.T @ W),
+        "product'[good,(neutral)]": (model.word_vectors[6] @ M.T) @ (model.word_vectors[7:10] @ M.T).mean(0),
         "norm_V": V.square().sum().sqrt(),
         "norm_W": W.square().sum().sqrt(),
     }

@@ -1,10 +1,10 @@
 import torch
 
-from heedful.data.batching import encode_split
+from heedful.data.batching import EncodedSplit, encode_split
 from heedful.data.tokenizer import WordTokenizer
 from heedful.models.attention_model import build_model
 from heedful.settings import NetworkSettings, TextSettings
-from heedful.token_scores import measurements, token_classes, token_counts
+from heedful.token_scores import OTHER, measurements, token_classes, token_counts
 from heedful.token_scores.measurements import RECORD, Recorder
 from heedful.types import Example
 
@@ -49,6 +49,16 @@ def test_the_class_of_each_word_stands_under_the_first_epoch():
     rows = recording.table.filter(measure="class")
     assert rows["epoch"].to_list() == [1] * 4
     assert dict(rows.select("token", "value").iter_rows()).keys() == {"good", "film", "bad", "so"}
+
+
+def test_for_three_labels_the_classes_are_by_the_rule_for_three():
+    labels = torch.tensor([0] * 21 + [1] * 7 + [2] * 2)  # the word has .7 of its occurrences under label 0
+    split = EncodedSplit((torch.tensor([4, 4]),) * 30, (), (), labels, framed=False)
+    network = NetworkSettings(encoder="identity", attention="dot", embed_size=5)
+    recording = Recorder(build_model(network, WORDS.size, 3), split, WORDS, ("a", "b", "c"), (1,))
+    recording.record(1)
+    assert recording.table.filter(measure="class")["value"][0] == 0
+    assert token_classes(token_counts(split, WORDS.size, 3))[4] == OTHER
 
 
 def test_without_epochs_nothing_is_recorded_of_any_model():

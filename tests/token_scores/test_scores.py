@@ -113,13 +113,22 @@ def test_what_attention_may_not_weigh_is_no_occurrence():
     assert set((~actual.attention.isnan()).nonzero()[:, 0].tolist()) == set(BATCH.tokens[:, 0].tolist())
 
 
-def test_the_bias_and_the_temperature_play_no_part():
-    model, other = make("identity"), make("identity", temperature=3.0)
+def test_the_bias_of_the_head_plays_no_part():
+    model, other = make("identity"), make("identity")
     with torch.no_grad():
         other.head.linear.bias.add_(5)
     actual, wanted = global_scores(other, VOCABULARY), global_scores(model, VOCABULARY)
     torch.testing.assert_close(actual.polarity, wanted.polarity)
-    torch.testing.assert_close(actual.attention, wanted.attention)
+
+
+def test_additive_scores_are_those_of_equation_65():
+    """a = V . tanh(M e) / lambda, alone and in texts; lambda is the temperature."""
+    model = make("identity", temperature=10.0)
+    e, inner = model.embedding.weight.detach(), model.attention.hidden
+    wanted = (e @ inner.weight.detach().T + inner.bias.detach()).tanh() @ model.attention.score.weight[0].detach() / 10
+    torch.testing.assert_close(global_scores(model, VOCABULARY).attention, wanted)
+    local = local_scores(model, [BATCH], VOCABULARY).attention
+    torch.testing.assert_close(local, wanted.where(local.isfinite(), torch.nan), equal_nan=True)
 
 
 def test_sentences_have_global_scores_alone():

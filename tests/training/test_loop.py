@@ -95,6 +95,18 @@ def test_attention_has_no_weight_decay():
     assert len(rest["params"]) + len(attention["params"]) == len(list(model.parameters()))
 
 
+def test_weight_decay_may_name_its_layers():
+    run = changed(training__weight_decay={"attention": 1e-3, "encoder": 1e-2})
+    model = train(run, toy()).model
+    amounts = {
+        id(p): g["weight_decay"] for g in make_optimizer(model, run.training, "all").param_groups for p in g["params"]
+    }
+    by_layer = {(name.split(".")[0], amounts[id(p)]) for name, p in model.named_parameters()}
+    assert by_layer == {("attention", 1e-3), ("encoder", 1e-2), ("embedding", 0.0), ("head", 0.0)}
+    with pytest.raises(SettingError, match="weight_decay"):
+        changed(training__weight_decay={"atention": 1e-3})
+
+
 def test_one_step_is_the_step_written_out_by_hand():
     """One batch, summed loss, class weights, L2 on all but attention, against plain SGD."""
     run = changed(training__epochs=1, training__batch_size=64, training__optimizer="sgd", training__weight_decay=0.1)
@@ -188,6 +200,17 @@ def test_what_is_recorded_after_the_last_epoch_is_of_the_model_as_it_then_is():
     measured = trained.tokens.filter(measure="attention")["value"].to_numpy()
     wanted = global_scores(trained.model.double(), trained.words.size).attention[4:]
     torch.testing.assert_close(torch.tensor(measured), wanted)
+
+
+def test_the_chosen_epoch_is_recorded_as_the_model_that_is_kept_and_only_once():
+    fast = {"training__epochs": 9, "training__learning_rate": 0.2, "network__encoder": "identity"}
+    trained = train(changed(**fast, training__record_flow=("chosen",)), toy())
+    assert trained.chosen_epoch < 9 and trained.tokens["epoch"].unique().to_list() == [trained.chosen_epoch]
+    measured = trained.tokens.filter(measure="attention")["value"].to_numpy()
+    wanted = global_scores(trained.model.double(), trained.words.size).attention[4:]
+    torch.testing.assert_close(torch.tensor(measured), wanted)
+    twice = train(changed(**fast, training__record_flow=(trained.chosen_epoch, "chosen")), toy())
+    assert twice.tokens.equals(trained.tokens)
 
 
 def test_recording_where_attention_has_no_direction_is_refused_before_training():

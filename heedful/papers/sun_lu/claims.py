@@ -1,33 +1,26 @@
 """What Sun and Lu (2020) say about their results, tested on recorded scores and audited weights."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import nan
 
-import polars as pl
 import torch
 
 from heedful.battery.question import Values
 from heedful.measures import auroc_values, kendall_tau
-from heedful.papers.charts import box_plots, curves
 from heedful.papers.reproduction import Cell, Results
-from heedful.papers.study_figures import BOXES, Heading, measures_figure, study_figure
 from heedful.papers.sun_lu.token_history import (
     Chosen,
     indicative,
     last_alignment,
-    last_scores,
-    model_curves,
+    mean_weights,
     neutral,
     of_label,
-    score_frame,
     shares,
     split_shares,
     sunken_shares,
     token_values,
-    trajectories,
 )
-from heedful.report.figure import Figure
 
 NAME = "sun_lu"
 DP, DP_L, DP_A, AD = "dp", "dp-l", "dp-a", "ad"
@@ -37,7 +30,9 @@ LAMBDAS = (TINY, 1.0, MODERATE, 20.0, 50.0, LARGE, HUGE)
 SETS = ("sst2", "imdb", "newsgroups_sports", "newsgroups_topics3")
 
 KEPT_SMALL, PLANTED = "V.W kept small", "planted"
-"""Roles: trained with |V.W| in the loss; trained on synthetic texts by plain gradient descent."""
+PLANTED_PLAIN, PLANTED_KEPT_SMALL, PLANTED_THREE = "without dropout", "V.W kept small, planted", "three labels"
+"""Roles: trained with |V.W| in the loss; trained on synthetic texts by plain gradient descent; so, but without dropout;
+so, with |V.W| in the loss; so, with three labels. Other roles are amounts of L2."""
 RATIOS = ("planted", "planted-1:2", "planted-1:5", "planted-2:1", "planted-2:5")
 """Synthetic sets that differ in the ratio of the classes."""
 
@@ -64,8 +59,8 @@ class ScaledModel:
     @property
     def label(self) -> str:
         """What tables call the model."""
-        parts = (self.encoder, KEPT_SMALL, self.method) if self.role == KEPT_SMALL else (self.encoder, self.method)
-        return ", ".join(parts)
+        role = self.role.removesuffix(PLANTED).removesuffix(", ")
+        return ", ".join(part for part in (self.encoder, role, self.method) if part)
 
     def measured(self, results: Results, *columns: str) -> dict[str, Cell]:
         """The cells of the model in which these columns were measured, by data set."""
@@ -80,11 +75,21 @@ class ScaledModel:
 DP_TINY, DP_MODERATE, DP_LARGE = (ScaledModel(DP, scaling) for scaling in (TINY, MODERATE, LARGE))
 AD_MODERATE = ScaledModel(AD, MODERATE)
 DP_KEPT_SMALL = ScaledModel(DP, LARGE, KEPT_SMALL)
-DP_PLANTED = ScaledModel(DP, MODERATE, PLANTED)
+DP_PLANTED, DP_PLANTED_PLAIN, DP_PLANTED_KEPT_SMALL, DP_PLANTED_THREE = (
+    ScaledModel(DP, MODERATE, role) for role in (PLANTED, PLANTED_PLAIN, PLANTED_KEPT_SMALL, PLANTED_THREE)
+)
+DP_A_PLANTED, AD_PLANTED = ScaledModel(DP_A, MODERATE, PLANTED_KEPT_SMALL), ScaledModel(AD, MODERATE, PLANTED)
 
 
 CLAIMED_ON = ("planted", "planted-noisy")
 """The synthetic sets that the paper describes."""
+PLANTED_MODELS = (
+    *((data, DP_PLANTED) for data in (*CLAIMED_ON, *RATIOS[1:])),
+    *((data, DP_PLANTED_PLAIN) for data in CLAIMED_ON),
+    *(("planted", model) for model in (DP_PLANTED_KEPT_SMALL, DP_A_PLANTED, AD_PLANTED)),
+    ("planted-three", DP_PLANTED_THREE),
+)
+"""Each synthetic set and the models that are trained on it: those of the supplement's figures."""
 
 
 NEGATIVE, POSITIVE = of_label(0), of_label(1)
@@ -125,14 +130,15 @@ def _term(letter: str, *, has_sign: bool) -> Callable[[Cell], Values]:
 
 
 def mean_weight_above_neutral(cell: Cell) -> Values:
-    """AUROC of the mean weights of words over the texts that the first seed's audit shows."""
-    if cell.shown.is_empty():
+    """AUROC of the mean weights of words over the texts that each seed's audit shows."""
+    if not cell.words or any(words.is_empty() for words in cell.words) or not cell.tokens:
         raise KeyError("attention")
-    classes = last_scores(cell.tokens[0]).select("token", "class")
-    weights = cell.shown.filter(pl.col("measure") == "attention").group_by("word").agg(pl.col("value").mean())
-    known = weights.join(classes, left_on="word", right_on="token")
-    of = torch.tensor(known["class"].to_numpy())
-    return auroc_values(torch.tensor(known["value"].to_numpy()), indicative(of), neutral(of)).unsqueeze(0)
+    rows = []
+    for words, table in zip(cell.words, cell.tokens, strict=True):
+        known = mean_weights(words, table)
+        of = torch.tensor(known["class"].to_numpy())
+        rows.append(auroc_values(torch.tensor(known["value"].to_numpy()), indicative(of), neutral(of)))
+    return torch.stack(rows)
 
 
 def alignment_by_class_ratio(results: Results, data: str) -> Values | None:
@@ -170,133 +176,3 @@ COLUMNS: Mapping[str, Callable[[Cell], Values]] = {
     "term_E_as_derived": _term("E", has_sign=False),
 }
 MEASURES = {"alignment_by_class_ratio": alignment_by_class_ratio}
-
-
-PAPER = "Sun & Lu 2020, {}".format
-TRAJECTORIES = {"planted": "planted", "planted-noisy": "planted_noisy"}
-"""The synthetic sets whose trajectories are drawn, and what their figures' names begin with."""
-
-
-def figures(results: Results) -> list[Figure]:
-    """Figures 2 to 5, and the synthetic trajectories of the supplement."""
-    return [
-        *_score_figures(results),
-        *_weights(results),
-        *(figure for data in TRAJECTORIES for figure in _trajectories(results, data)),
-        *_products(results),
-        *_alignment(results),
-    ]
-
-
-def _score_figures(results: Results) -> list[Figure]:
-    moderate, large, additive = (DP_MODERATE,), (DP_KEPT_SMALL, DP_LARGE), (AD_MODERATE,)
-    drawn = [
-        (moderate, "polarity", Heading("polarity", "Polarity scores, moderate scaling", PAPER("Figure 2"))),
-        (moderate, "attention", Heading("attention", "Attention scores, moderate scaling", PAPER("Figures 2 and 3c"))),
-        (large, "polarity", Heading("polarity_large", "Polarity scores, large scaling", PAPER("Figure 3a"))),
-        (
-            large,
-            "attention",
-            Heading("attention_large", "Attention scores, large scaling", PAPER("Figure 3b, supplement 5")),
-        ),
-        (additive, "attention", Heading("additive", "Attention scores, additive attention", PAPER("Figure 4"))),
-    ]
-    return [figure for models, measure, heading in drawn for figure in _scores(results, models, measure, heading)]
-
-
-def _scores(results: Results, models: Sequence[ScaledModel], measure: str, heading: Heading) -> list[Figure]:
-    by_model = [model.recorded(results) for model in models]
-    cells = [cells[data] for data in results.datasets for cells in by_model if data in cells]
-    frame = score_frame(cells, measure)
-    if frame.is_empty():
-        return []
-    kinds = [*(kind for kind in dict.fromkeys(frame["class"]) if kind != "neutral"), "neutral"]
-    medians = frame.group_by("data", "model", "class", maintain_order=True).agg(pl.col("value").median().round(2))
-    described = "; ".join(f"{data}, {model}, {kind}: {median}" for data, model, kind, median in medians.rows())
-    return [
-        study_figure(
-            heading,
-            box_plots(frame, ("class", kinds, "label that the word indicates"), f"{measure} score of a word"),
-            caption=f"The {measure} score of every word, by the label that the word indicates. {BOXES}",
-            alt=f"Box plots of {measure} scores. Medians: {described}.",
-        )
-    ]
-
-
-def _weights(results: Results) -> list[Figure]:
-    columns = {f"token_scores.weight[{label}]": label for label in ("negative", "positive")}
-    columns["token_scores.weight_neutral"] = "neutral"
-    by_model = [model.measured(results).get("sst2") for model in (DP_MODERATE, DP_LARGE, AD_MODERATE)]
-    return measures_figure(
-        [cell for cell in by_model if cell is not None],
-        columns,
-        "mean attention weight of the words of a text, relative to uniform",
-        Heading("weights", "Attention weights by kind of word", PAPER("Figure 5")),
-        rows="kind of word",
-    )
-
-
-def _trajectories(results: Results, data: str) -> list[Figure]:
-    cell = DP_PLANTED.recorded(results).get(data)
-    if cell is None:
-        return []
-    # A figure each: attention scores are so much smaller that one axis would hide them.
-    return [
-        _curves(
-            trajectories(cell, {measure: measure}).with_columns(data=pl.lit(data)),
-            f"mean {measure} score",
-            ["positive", "negative", "neutral"],
-            Heading(
-                f"{TRAJECTORIES[data]}_{measure}",
-                f"{measure.capitalize()} scores during training, {data}",
-                PAPER("supplement, Figures 3 and 4"),
-            ),
-            "Means over the words of each kind, by epoch.",
-        )
-        for measure in ("polarity", "attention")
-    ]
-
-
-def _products(results: Results) -> list[Figure]:
-    cell = DP_PLANTED.recorded(results).get("planted")
-    if cell is None:
-        return []
-    kinds = ("negative", "positive", "(neutral)")
-    pairs = [(kind, other) for place, kind in enumerate(kinds) for other in kinds[place:]]
-    measures = {f"product[{kind},{other}]": f"{kind} and {other}" for kind, other in pairs}
-    frame = model_curves({"planted": cell}, measures)
-    title = "Dot products of embeddings during training"
-    return [
-        _curves(
-            frame.with_columns(series=pl.col("data"), data=pl.lit("planted")),
-            "mean dot product",
-            list(measures.values()),
-            Heading("products", title, PAPER("supplement, Figures 1, 2 and 6")),
-            "Mean dot product of two different words, by the kinds of the two.",
-        )
-    ]
-
-
-def _alignment(results: Results) -> list[Figure]:
-    planted = DP_PLANTED.recorded(results)
-    cells = {data: planted[data] for data in RATIOS if data in planted}
-    if not cells:
-        return []
-    title = "V.W during training, by the ratio of the classes"
-    return [
-        _curves(
-            model_curves(cells, {"V.W": "planted sets"}),
-            "V.W",
-            list(cells),
-            Heading("alignment", title, PAPER("supplement, Figure 7")),
-            "Mean over seeds; the ratios are positive : negative, and 1 : 1 for planted.",
-        )
-    ]
-
-
-def _curves(frame: pl.DataFrame, axis: str, series: Sequence[str], heading: Heading, caption: str) -> Figure:
-    last = frame.sort("x").group_by("data", "series", maintain_order=True).last()
-    described = "; ".join(f"{data}, {kind}: {y:.2f} after {x} epochs" for data, kind, x, y in last.rows())
-    return study_figure(
-        heading, curves(frame, "epoch", axis, series), caption=caption, alt=f"Curves over epochs. {described}."
-    )

@@ -12,8 +12,11 @@ from heedful.measures import auroc_values
 from heedful.papers.reproduction import Cell
 from heedful.token_scores import NEUTRAL
 
-PLANTED = {"negative": 0, "positive": 1, "neutral": NEUTRAL}
+PLANTED = {"negative": 0, "positive": 1, "first": 0, "second": 1, "third": 2, "neutral": NEUTRAL}
 """The kind of each word of the planted sets, which its name begins with."""
+
+OF_ATTENTION = ("attention", "flow_D", "flow_E", "flow_F")
+"""The attention score and its terms, which are one number per token for any number of labels."""
 
 Chosen = Callable[[Tensor], Bool[Tensor, " token"]]
 """From the class of each token to which of them are meant."""
@@ -95,41 +98,78 @@ def sunken_shares(cell: Cell) -> Values:
     return torch.stack([first if last_alignment(table) > 0 else second for first, second, table in rows])
 
 
-def score_frame(cells: Sequence[Cell], measure: str) -> pl.DataFrame:
-    """data, model, class and value: a score of every label-indicative or neutral token, last epoch, first seed."""
+def mean_weights(words: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """token, class and value: the mean attention weight of each token of the vocabulary that the audited texts hold."""
+    token = pl.col("word").str.to_lowercase().alias("token")  # texts are shown as they were written
+    means = words.filter(measure="attention").group_by(token).agg(pl.col("value").mean())
+    return last_scores(table).select("token", "class").join(means, on="token", maintain_order="left")
+
+
+def own_values(cell: Cell, measure: str) -> Values:
+    """[seed token]: how far polarity or one of its terms ("flow_B") speaks for the label that each token indicates.
+
+    For two labels the value, negated for label 0; for more, the own label's beyond the largest other one. What has no
+    sign of a label, a term of attention ("flow_E"), is taken as it is. Tokens that indicate no label are left out.
+    """
+    rows = []
+    for scores in map(last_scores, cell.tokens):
+        values, label = _of_indicative(scores, measure)
+        if values.shape[1] > 1:
+            values = values.gather(1, label) - values.scatter(1, label, -torch.inf).amax(1, keepdim=True)
+        elif measure not in OF_ATTENTION:
+            values = values * (2 * label - 1)
+        rows.append(values[:, 0])
+    return torch.stack(rows)
+
+
+def relative_size(cell: Cell, letter: str, letters: str) -> Values:
+    """[seed token]: the size of a term of label-indicative tokens, as a share of the sizes of these terms together."""
+    rows = []
+    for scores in map(last_scores, cell.tokens):
+        sizes = {each: _of_indicative(scores, f"flow_{each}")[0].abs().amax(1) for each in letters}
+        rows.append(sizes[letter] / torch.stack([*sizes.values()]).sum(0))
+    return torch.stack(rows)
+
+
+def _of_indicative(scores: pl.DataFrame, measure: str) -> tuple[Tensor, Tensor]:
+    """A measure of the tokens that indicate a label, [token 1] or [token label], and that label, [token 1]."""
+    columns = [name for name in scores.columns if name.partition("[")[0] == measure]
+    kept = scores.filter(pl.col("class") >= 0)
+    return torch.tensor(kept.select(columns).to_numpy()), torch.tensor(kept["class"].to_numpy()).long()[:, None]
+
+
+def score_frame(cells: Sequence[Cell], measures: Mapping[str, str]) -> pl.DataFrame:
+    """Points to draw: data (the panel), series (the kind of token), x (index), y: last epoch, first seed.
+
+    Args:
+        measures: each score and what it is called beside the model; for several labels, `polarity` is one per label.
+    """
     parts = []
     for cell in cells:
-        scores = last_scores(cell.tokens[0])
-        if measure not in scores.columns:
-            continue
-        named = {number: f"label {number}" for number in range(len(cell.runs[0].labels))} | {NEUTRAL: "neutral"}
-        parts.append(
-            scores.filter(pl.col("class").is_in(list(named))).select(
-                pl.lit(cell.data).alias("data"),
-                pl.lit(cell.model).alias("model"),
-                pl.col("class").replace_strict(named, return_dtype=pl.String),
-                pl.col(measure).alias("value"),
-            )
-        )
+        scores = named_classes(last_scores(cell.tokens[0]).with_row_index("x"), cell)
+        for column in scores.columns:
+            name, bracket, label = column.partition("[")
+            if name in measures:
+                titles = (cell.data, cell.model, measures[name], bracket and f"for {label[:-1]}")
+                panel = pl.lit(", ".join(filter(None, titles))).alias("data")
+                parts.append(scores.select(panel, pl.col("class").alias("series"), "x", pl.col(column).alias("y")))
     return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def named_classes(scores: pl.DataFrame, cell: Cell) -> pl.DataFrame:
+    """The label-indicative and neutral tokens, their class in words."""
+    named = {number: f"label {number}" for number in range(cell.classes)} | {NEUTRAL: "neutral"}
+    kept = scores.filter(pl.col("class").is_in(list(named)))
+    return kept.with_columns(pl.col("class").replace_strict(named, return_dtype=pl.String))
 
 
 def trajectories(cell: Cell, measures: Mapping[str, str]) -> pl.DataFrame:
     """Curves to draw: data (what the measure is called), series (the kind of token), x (epoch), y (mean over them)."""
-    named = {number: label for label, number in PLANTED.items()}
-    parts = [by_token(table) for table in cell.tokens]
-    frame = pl.concat(parts).filter(pl.col("class").is_in(list(named)))
-    means = frame.group_by("epoch", "class", maintain_order=True).agg(pl.col(*measures).mean())
-    return (
-        means.rename(dict(measures))
-        .unpivot(list(measures.values()), index=["epoch", "class"], variable_name="data", value_name="y")
-        .select(
-            "data",
-            pl.col("class").replace_strict(named, return_dtype=pl.String).alias("series"),
-            pl.col("epoch").alias("x"),
-            "y",
-        )
-    )
+    frame = pl.concat(by_token(table) for table in cell.tokens)
+    kind = pl.col("token").str.split("_").list.first().alias("series")
+    means = frame.group_by("epoch", kind, maintain_order=True).agg(pl.col(*measures).mean())
+    curves = means.rename({**measures, "epoch": "x"})
+    return curves.unpivot(list(measures.values()), index=["x", "series"], variable_name="data", value_name="y")
 
 
 def model_curves(cells: Mapping[str, Cell], measures: Mapping[str, str]) -> pl.DataFrame:

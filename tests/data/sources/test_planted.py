@@ -80,3 +80,9 @@ def test_no_way_of_cutting_merges_words():
 
 def test_every_recipe_is_listed_once():
     assert len(set(RECIPES.values())) == len(RECIPES)
+
+
+def test_three_labels_have_polar_words_of_their_own():
+    planted = load(DataSettings(source="planted-three", train_limit=300, test_limit=3), TEXT)
+    assert Counter(example.label for example in planted.train) == {0: 100, 1: 100, 2: 100}
+    assert all(set(kinds(example)) == {planted.labels[example.label], "neutral"} for example in planted.train)

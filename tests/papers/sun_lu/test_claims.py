@@ -123,5 +123,6 @@ def test_the_class_ratio_and_mean_weights_by_hand():
     shown = pl.DataFrame(
         {"word": ["bad1", "bad1", "the1", "the2"], "measure": "attention", "value": [0.9, 0.1, 0.4, 0.6]}
     )
-    cell = replace(recorded("sst2", "dp", "10", INDICATIVE_ABOVE), shown=shown)
+    cell = recorded("sst2", "dp", "10", INDICATIVE_ABOVE)
+    cell = replace(cell, words=(shown,) * len(cell.tokens))
     assert mean_weight_above_neutral(cell).nanmean() == 0.5

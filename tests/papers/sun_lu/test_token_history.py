@@ -6,9 +6,12 @@ from heedful.papers.sun_lu.token_history import (
     by_token,
     indicative,
     last_scores,
+    mean_weights,
     model_curves,
     neutral,
     of_label,
+    own_values,
+    relative_size,
     score_frame,
     shares,
     split_shares,
@@ -72,10 +75,11 @@ def test_auroc_by_hand_with_delong_s_variance_and_the_favored_label():
 
 
 def test_frames_and_trajectories_name_the_kinds_of_words():
-    frame = score_frame([cell(UP)], "attention")
-    assert frame.columns == ["data", "model", "class", "value"]
-    assert frame["class"].to_list() == ["label 0", "label 0", "label 1", "neutral", "neutral"]
-    assert score_frame([cell(UP)], "polarity[no]").is_empty()
+    frame = score_frame([cell(UP)], {"attention": "global"})
+    assert frame.columns == ["data", "series", "x", "y"] and set(frame["data"]) == {"sst2, dp, global"}
+    assert frame["series"].to_list() == ["label 0", "label 0", "label 1", "neutral", "neutral"]
+    assert (frame["x"].to_list(), frame["y"].to_list()) == ([0, 1, 2, 3, 4], [-3.0, -1.0, 4.0, 1.0, -2.0])
+    assert score_frame([cell(UP)], {"attention_local": ""}).is_empty()
     names = {"negative_a": 0, "negative_b": 0, "positive_a": 1, "neutral_a": -1}
     tables = [recorded(1.0, values, names) for values in ([1.0, 2.0, 3.0, 0.0], [1.0, 4.0, 5.0, 0.0])]
     frame = trajectories(cell(*tables), {"attention": "attention score"})
@@ -83,3 +87,34 @@ def test_frames_and_trajectories_name_the_kinds_of_words():
     assert ends == {"negative": pytest.approx(2.0), "positive": 4.0, "neutral": 0.0}
     curves = model_curves({"planted": cell(*tables)}, {"V.W": "V.W"})
     assert curves.rows() == [("V.W", "planted", 0, pytest.approx(0.1)), ("V.W", "planted", 5, 1.0)]
+
+
+def test_polarity_speaks_for_the_own_label_or_not():
+    """In `recorded` polarity is minus the attention: of awful 3, of dull 1, of great -4."""
+    assert own_values(cell(UP), "polarity").tolist() == [[-3.0, -1.0, -4.0]]
+    assert own_values(cell(UP), "attention").tolist() == [[-3.0, -1.0, 4.0]]
+
+
+def test_of_several_labels_the_own_polarity_counts_beyond_the_largest_other_one():
+    values = {"a": [0, 3.0, 1.0, 2.0], "b": [1, 3.0, 1.0, 2.0], "c": [2, -1.0, -2.0, 5.0], "the": [-1, 9.0, 9.0, 9.0]}
+    rows = [(1, word, "class", float(label)) for word, (label, *_) in values.items()]
+    rows += [(1, word, f"polarity[{n}]", own) for word, (_, *owns) in values.items() for n, own in enumerate(owns)]
+    table = pl.DataFrame(rows, schema=RECORD, orient="row")
+    assert own_values(cell(table), "polarity").tolist() == [[1.0, -2.0, 6.0]]
+
+
+def test_the_size_of_a_term_is_relative_to_the_three_together():
+    rows = [(1, "great", "class", 1.0)]
+    rows += [(1, "great", f"flow_{letter}", value) for letter, value in zip("ABC", (-1.0, 2.0, 5.0), strict=True)]
+    assert relative_size(cell(pl.DataFrame(rows, schema=RECORD, orient="row")), "A", "ABC").tolist() == [[0.125]]
+
+
+def test_mean_weights_are_by_word_over_the_texts_however_it_is_written():
+    texts = [(0, "Great", 0.5), (0, "the", 0.5), (1, "great", 0.1), (1, "awful", 0.2), (1, "unseen", 0.7)]
+    words = pl.DataFrame(
+        [(text, item, word, word, "attention", weight) for item, (text, word, weight) in enumerate(texts)],
+        schema=["example", "item", "word", "replaced", "measure", "value"],
+        orient="row",
+    )
+    means = mean_weights(words, UP)
+    assert means.rows() == [("awful", 0, 0.2), ("great", 1, pytest.approx(0.3)), ("the", -1, 0.5)]

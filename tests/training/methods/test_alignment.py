@@ -37,6 +37,15 @@ def test_the_size_of_the_product_is_added_to_every_texts_loss():
     torch.testing.assert_close(penalised - plain, torch.full((BATCH,), 1.5).double())
 
 
+def test_the_product_may_be_taken_in_the_space_of_the_embeddings():
+    model = make("affine", "dot", 2)
+    matrix, query, head = model.encoder.layers.weight, model.attention.query.weight[0], model.head.linear.weight[0]
+    penalised, plain = losses(model, strength=0.5, of_embeddings=True)
+    wanted = 0.5 * ((matrix.T @ head) @ (matrix.T @ query)).abs()
+    torch.testing.assert_close(penalised - plain, wanted.expand(BATCH))
+    assert not torch.allclose(losses(model, strength=0.5)[0], penalised)
+
+
 def test_the_gradient_pushes_the_product_towards_zero():
     model = aligned()
     penalised, plain = losses(model, strength=0.5)
