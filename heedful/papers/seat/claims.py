@@ -17,11 +17,23 @@ from heedful.report.figure import Figure
 
 NAME = "seat"
 VANILLA, SEAT, SEAT_ALL, SEAT_CODE = "vanilla", "seat", "seat_all", "seat_code"
-WITHOUT_STABILITY, WITHOUT_TOPK = "seat without stability", "seat without topk"
-OTHER_SEEDS, SENSITIVITY = "other seeds", "sensitivity"
-"""Roles: the model compared with the same from other seeds; its sensitivity, searched on fewer texts than the rest."""
+BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat")
+WITHOUT_STABILITY, WITHOUT_TOPK = "seat_code without stability", "word_at"
+"""Ablations of what the repository trains: without its top-k term it is adversarial training on words."""
+OTHER_SEEDS, SENSITIVITY, ALL_TEXTS, CLAMPED, DEFINITION = (
+    "other seeds",
+    "sensitivity",
+    "all test texts",
+    "clamped",
+    "definition",
+)
+"""Roles: the model compared with the same from other seeds; its sensitivity, searched on fewer texts than the rest; its
+predictions of all test texts; attacked with the clamp of the code; `seat` at another start, radius or weight."""
 
-RADII = (0.001, 0.005, 0.01, 0.05)
+CODE_RADIUS = 0.003125
+"""Of the attack that the published code, as far as it shows, puts to all methods but vanilla."""
+RADII = (0.001, CODE_RADIUS, 0.005, 0.01, 0.05)
+CLAMPED_RADII = RADII[:2]
 WORDS = (1, 2, 3)
 BATCH = 32
 """Texts per batch, over which the paper's numbers are sums."""
