@@ -20,7 +20,6 @@ from heedful.papers.seat.claims import (
     ALL_TEXTS,
     BASELINES,
     CLAMPED,
-    CLAMPED_RADII,
     DEFINITION,
     NAME,
     OTHER_SEEDS,
@@ -29,11 +28,14 @@ from heedful.papers.seat.claims import (
     SEAT_ALL,
     SEAT_CODE,
     SENSITIVITY,
+    TRAINING_RADIUS,
     VANILLA,
     WITHOUT_STABILITY,
     WORDS,
     claims,
+    clamped_radii,
     figures,
+    trained_at,
 )
 from heedful.papers.seat.tables import tables
 from heedful.settings import (
@@ -63,8 +65,6 @@ AT_SCALE = {
 WHOLE = "tweeteval_hate"
 """Trained on whole at every scale, as from 3,000 of its texts no model learns; below the paper's scale by the RNN."""
 
-TRAINING_RADIUS = 0.01
-"""Of the embeddings, in training: that of the repository's commands, by which the paper's captions name radii, too."""
 OF_A_RADIUS = ("word_at", "word_iat", SEAT_CODE)
 """Methods that perturb embeddings: at the paper's scale they are also trained at each radius of the test, as there."""
 DEFINED: dict[str, OptionValue] = {"lambda1": 1.0, "lambda2": 1000.0, "k": 7, "radius": 0.001}
@@ -93,7 +93,8 @@ VARIANTS: dict[str, tuple[str, dict[str, OptionValue]]] = {
 }
 """SEAT as defined from both starts, at other radii and weights of the top-k term; and with the paper's divergence."""
 FROM_VANILLA = ("seat", "seat_fresh", SEAT_ALL)
-COMPARED_WITH_SEEDS = (VANILLA, SEAT, SEAT_ALL, SEAT_CODE)
+OF_MINILM = (VANILLA, SEAT, SEAT_ALL, SEAT_CODE)
+COMPARED_WITH_SEEDS = (VANILLA, "word_at", "attention_at", SEAT, SEAT_ALL, SEAT_CODE)
 """Methods whose attention is compared with that of other seeds, and drawn under the three perturbations."""
 
 WITH_MINILM: dict[str, tuple[str, ...]] = {
@@ -116,11 +117,6 @@ SHOWN = 50
 NO_CHANGES: Mapping[str, OptionValue] = {}
 
 
-def trained_at(radius: float) -> str:
-    """The role of a method that was trained at another radius than `TRAINING_RADIUS`."""
-    return f"trained at {radius:g}"
-
-
 def runs(scale: str) -> list[StudyRun]:
     """Every method on every set, each compared with the vanilla run of its seed; four with other seeds, too."""
     return [
@@ -129,7 +125,11 @@ def runs(scale: str) -> list[StudyRun]:
         for encoder in encoders_with_minilm(_encoders(source, scale), wanted=source in WITH_MINILM[scale])
         for study_run in (
             *(each for method in _methods(source, encoder) for each in _method_runs(source, encoder, method, scale)),
-            *(_with_other_seeds(source, encoder, method, scale) for method in COMPARED_WITH_SEEDS),
+            *(
+                _with_other_seeds(source, encoder, method, scale)
+                for method in COMPARED_WITH_SEEDS
+                if method in _methods(source, encoder)
+            ),
         )
     ] + _definition_runs(scale)
 
@@ -143,7 +143,7 @@ def _encoders(source: str, scale: str) -> tuple[str, ...]:
 def _methods(source: str, encoder: str) -> tuple[str, ...]:
     """All methods, the ablation where the paper has it; of MiniLM those that claims are about."""
     if encoder == MINILM:
-        return COMPARED_WITH_SEEDS
+        return OF_MINILM
     return tuple(method for method in TRAINED_AS if source == "sst2" or method != WITHOUT_STABILITY)
 
 
@@ -152,11 +152,11 @@ def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[Stu
     own = _trained(source, encoder, method, scale)
     plan = {
         "": (own, _audit(encoder, scale)),
-        SENSITIVITY: (own, AuditSettings(tests=("sensitivity",), examples=_examples(scale)[1], shown=0)),
+        SENSITIVITY: (own, _search(scale)),
         ALL_TEXTS: (own, AuditSettings(tests=("certificate",), examples=None, shown=0)),
     }
     if encoder != MINILM and method in (VANILLA, *BASELINES, SEAT_CODE):
-        plan[CLAMPED] = (own, _attack(scale, *CLAMPED_RADII, clamp=True))
+        plan[CLAMPED] = (own, _attack(scale, *clamped_radii(method), clamp=True))
     if scale == "paper" and encoder != MINILM and method in OF_A_RADIUS:
         for radius in RADII:
             trained = _trained(source, encoder, method, scale, {"radius": radius})
@@ -219,6 +219,12 @@ def _attack(scale: str, *radii: float, clamp: bool = False) -> AuditSettings:
     """The attack on embeddings alone."""
     options: dict[str, dict[str, OptionValue]] = {"embedding_attack": {"radii": radii, "clamp": clamp}}
     return AuditSettings(tests=("embedding_attack",), options=options, examples=_examples(scale)[0], shown=0)
+
+
+def _search(scale: str) -> AuditSettings:
+    """Sensitivity alone, of the words that attention ranks first and of random ones."""
+    options: dict[str, dict[str, OptionValue]] = {"sensitivity": {"by": ("attention", "random")}}
+    return AuditSettings(tests=("sensitivity",), options=options, examples=_examples(scale)[1], shown=0)
 
 
 def _audit(encoder: str, scale: str) -> AuditSettings:
