@@ -29,7 +29,7 @@ ROWS = {
     "wiegreffe_pinter": 10,
     "serrano_smith": 166,
     "attefa": 819,
-    "seat": 2393,
+    "seat": 2395,
     "sun_lu": 160,
     "rationales": 7,
 }

@@ -16,27 +16,7 @@ from heedful.papers.reproduction import (
     remark_on_minilm,
     study_file,
 )
-from heedful.papers.seat.claims import (
-    ALL_TEXTS,
-    BASELINES,
-    CLAMPED,
-    DEFINITION,
-    NAME,
-    OTHER_SEEDS,
-    RADII,
-    SEAT,
-    SEAT_ALL,
-    SEAT_CODE,
-    SENSITIVITY,
-    TRAINING_RADIUS,
-    VANILLA,
-    WITHOUT_STABILITY,
-    WORDS,
-    claims,
-    clamped_radii,
-    figures,
-    trained_at,
-)
+from heedful.papers.seat import claims as seat
 from heedful.papers.seat.tables import tables
 from heedful.settings import (
     AuditSettings,
@@ -65,20 +45,20 @@ AT_SCALE = {
 WHOLE = "tweeteval_hate"
 """Trained on whole at every scale, as from 3,000 of its texts no model learns; below the paper's scale by the RNN."""
 
-OF_A_RADIUS = ("word_at", "word_iat", SEAT_CODE)
+OF_A_RADIUS = ("word_at", "word_iat", seat.SEAT_CODE)
 """Methods that perturb embeddings: at the paper's scale they are also trained at each radius of the test, as there."""
 DEFINED: dict[str, OptionValue] = {"lambda1": 1.0, "lambda2": 1000.0, "k": 7, "radius": 0.001}
 TRAINED_AS: dict[str, tuple[str, dict[str, OptionValue]]] = {
-    VANILLA: (VANILLA, {}),
-    "word_at": ("word_at", {"radius": TRAINING_RADIUS}),
-    "word_iat": ("word_iat", {"radius": TRAINING_RADIUS, "dictionary": 64}),
+    seat.VANILLA: (seat.VANILLA, {}),
+    "word_at": ("word_at", {"radius": seat.TRAINING_RADIUS}),
+    "word_iat": ("word_iat", {"radius": seat.TRAINING_RADIUS, "dictionary": 64}),
     "attention_rp": ("attention_rp", {"radius": 0.001}),
     "attention_at": ("attention_at_weights", {"radius": 0.001}),
     "attention_iat": ("attention_iat_weights", {"radius": 0.001}),
-    SEAT_CODE: (SEAT_CODE, {**DEFINED, "radius": TRAINING_RADIUS}),
-    WITHOUT_STABILITY: (SEAT_CODE, {**DEFINED, "radius": TRAINING_RADIUS, "lambda1": 0.0}),
-    SEAT: ("seat_fresh", DEFINED),
-    SEAT_ALL: (SEAT_ALL, DEFINED),
+    seat.SEAT_CODE: (seat.SEAT_CODE, {**DEFINED, "radius": seat.TRAINING_RADIUS}),
+    seat.WITHOUT_STABILITY: (seat.SEAT_CODE, {**DEFINED, "radius": seat.TRAINING_RADIUS, "lambda1": 0.0}),
+    seat.SEAT: ("seat_fresh", DEFINED),
+    seat.SEAT_ALL: (seat.SEAT_ALL, DEFINED),
 }
 """What settings call the methods, and their options. SEAT as defined starts at random: from vanilla's own weights,
 where its first and last terms are 0, it could not move."""
@@ -92,9 +72,9 @@ VARIANTS: dict[str, tuple[str, dict[str, OptionValue]]] = {
     )
 }
 """SEAT as defined from both starts, at other radii and weights of the top-k term; and with the paper's divergence."""
-FROM_VANILLA = ("seat", "seat_fresh", SEAT_ALL)
-OF_MINILM = (VANILLA, SEAT, SEAT_ALL, SEAT_CODE)
-COMPARED_WITH_SEEDS = (VANILLA, "word_at", "attention_at", SEAT, SEAT_ALL, SEAT_CODE)
+FROM_VANILLA = ("seat", "seat_fresh", seat.SEAT_ALL)
+OF_MINILM = (seat.VANILLA, seat.SEAT, seat.SEAT_ALL, seat.SEAT_CODE)
+COMPARED_WITH_SEEDS = (seat.VANILLA, "word_at", "attention_at", seat.SEAT, seat.SEAT_ALL, seat.SEAT_CODE)
 """Methods whose attention is compared with that of other seeds, and drawn under the three perturbations."""
 
 WITH_MINILM: dict[str, tuple[str, ...]] = {
@@ -104,12 +84,7 @@ WITH_MINILM: dict[str, tuple[str, ...]] = {
 }
 """Sets that are read by MiniLM, too: a text in which a word is deleted or replaced costs it a whole reading."""
 
-TESTS = (
-    "embedding_noise",
-    "embedding_attack",
-    "word_substitution",
-    "comprehensiveness_sufficiency",
-)
+TESTS = ("embedding_noise", "embedding_attack", "word_substitution", "comprehensiveness_sufficiency")
 NEAREST: dict[str, OptionValue] = {"synonyms": "vectors", "min_similarity": -4.0}
 VECTORS_OF_MINILM: dict[str, OptionValue] = {"vectors": VECTORS.vectors or ""}
 """Words give way to the nearest by their vectors, however near that is, as in the paper; MiniLM begins with none."""
@@ -144,7 +119,7 @@ def _methods(source: str, encoder: str) -> tuple[str, ...]:
     """All methods, the ablation where the paper has it; of MiniLM those that claims are about."""
     if encoder == MINILM:
         return OF_MINILM
-    return tuple(method for method in TRAINED_AS if source == "sst2" or method != WITHOUT_STABILITY)
+    return tuple(method for method in TRAINED_AS if source == "sst2" or method != seat.WITHOUT_STABILITY)
 
 
 def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[StudyRun]:
@@ -152,16 +127,17 @@ def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[Stu
     own = _trained(source, encoder, method, scale)
     plan = {
         "": (own, _audit(encoder, scale)),
-        SENSITIVITY: (own, _search(scale)),
-        ALL_TEXTS: (own, AuditSettings(tests=("certificate",), examples=None, shown=0)),
+        seat.SENSITIVITY: (own, _search(scale)),
     }
-    if encoder != MINILM and method in (VANILLA, *BASELINES, SEAT_CODE):
-        plan[CLAMPED] = (own, _attack(scale, *clamped_radii(method), clamp=True))
+    if encoder != MINILM:
+        plan[seat.ALL_TEXTS] = (own, AuditSettings(tests=("certificate",), examples=None, shown=0))
+    if encoder != MINILM and method in (seat.VANILLA, *seat.BASELINES, seat.SEAT_CODE):
+        plan[seat.CLAMPED] = (own, _attack(scale, *seat.clamped_radii(method), clamp=True))
     if scale == "paper" and encoder != MINILM and method in OF_A_RADIUS:
-        for radius in RADII:
+        for radius in seat.RADII:
             trained = _trained(source, encoder, method, scale, {"radius": radius})
-            plan[trained_at(radius)] = (trained, _attack(scale, radius))
-    vanilla = [() if method == VANILLA else (run,) for run in _trained(source, encoder, VANILLA, scale)]
+            plan[seat.trained_at(radius)] = (trained, _attack(scale, radius))
+    vanilla = [() if method == seat.VANILLA else (run,) for run in _trained(source, encoder, seat.VANILLA, scale)]
     return [
         StudyRun(source, _named(encoder, method, role), encoder, method, run, role, audit, () if role else compared)
         for role, (trained, audit) in plan.items()
@@ -176,11 +152,12 @@ def _named(encoder: str, method: str, role: str) -> str:
 def _definition_runs(scale: str) -> list[StudyRun]:
     """SEAT as defined from both starts, at other radii and weights: on SST, by one encoder; not in minutes."""
     encoder = _encoders("sst2", scale)[0]
+    audit = _attack(scale, seat.TRAINING_RADIUS)
     return [
-        StudyRun("sst2", f"{encoder} seat, {name}", encoder, name, own, DEFINITION, _attack(scale, 0.01), (vanilla,))
+        StudyRun("sst2", f"{encoder} seat, {name}", encoder, name, own, seat.DEFINITION, audit, (vanilla,))
         for name in (VARIANTS if scale != "small" else ())
         for own, vanilla in zip(
-            _trained("sst2", encoder, name, scale), _trained("sst2", encoder, VANILLA, scale), strict=True
+            _trained("sst2", encoder, name, scale), _trained("sst2", encoder, seat.VANILLA, scale), strict=True
         )
     ]
 
@@ -190,7 +167,7 @@ def _with_other_seeds(source: str, encoder: str, method: str, scale: str) -> Stu
     first, *others = _trained(source, encoder, method, scale)
     audit = AuditSettings(
         tests=("embedding_noise", "word_substitution"),
-        options={"embedding_noise": {"radii": RADII[-1:]}, "word_substitution": _nearest(encoder)},
+        options={"embedding_noise": {"radii": seat.RADII[-1:]}, "word_substitution": _nearest(encoder)},
         examples=None,
         shown=SHOWN,
     )
@@ -199,7 +176,7 @@ def _with_other_seeds(source: str, encoder: str, method: str, scale: str) -> Stu
         model=f"{encoder} {method}, against other seeds",
         encoder=encoder,
         method=method,
-        role=OTHER_SEEDS,
+        role=seat.OTHER_SEEDS,
         run=first,
         audit=audit,
         seeds=tuple(others),
@@ -228,8 +205,8 @@ def _search(scale: str) -> AuditSettings:
 
 
 def _audit(encoder: str, scale: str) -> AuditSettings:
-    radii: dict[str, OptionValue] = {"radii": RADII}
-    words: dict[str, OptionValue] = {"counts": WORDS, **_nearest(encoder)}
+    radii: dict[str, OptionValue] = {"radii": seat.RADII}
+    words: dict[str, OptionValue] = {"counts": seat.WORDS, **_nearest(encoder)}
     return AuditSettings(
         tests=TESTS,
         options={"embedding_noise": radii, "embedding_attack": radii, "word_substitution": words},
@@ -251,7 +228,7 @@ def _trained(
     for seed in range(5 if scale == "paper" else 3):
         # From another seed than vanilla's, or a fresh attention would begin where vanilla's began.
         own = _run(source, encoder, name, {**options, **changes}, seed + 10 * (name == "seat_fresh"), scale)
-        base = _run(source, encoder, VANILLA, {}, seed, scale) if name in FROM_VANILLA else None
+        base = _run(source, encoder, seat.VANILLA, {}, seed, scale) if name in FROM_VANILLA else None
         trained.append(RunWithBase(own, base))
     return trained
 
@@ -295,11 +272,11 @@ def remarks(results: Results) -> list[str]:
 
 
 STUDY = Study(
-    **study_file(NAME, "study.toml"),
-    folder=NAME,
+    **study_file(seat.NAME, "study.toml"),
+    folder=seat.NAME,
     runs=runs,
     tables=tables,
-    claims=claims,
-    figures=figures,
+    claims=seat.claims,
+    figures=seat.figures,
     remarks=remarks,
 )
