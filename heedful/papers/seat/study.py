@@ -22,6 +22,7 @@ from heedful.settings import (
     AuditSettings,
     DataSettings,
     NetworkSettings,
+    Option,
     OptionValue,
     Run,
     TextSettings,
@@ -47,8 +48,8 @@ WHOLE = "tweeteval_hate"
 
 OF_A_RADIUS = ("word_at", "word_iat", seat.SEAT_CODE)
 """Methods that perturb embeddings: at the paper's scale they are also trained at each radius of the test, as there."""
-DEFINED: dict[str, OptionValue] = {"lambda1": 1.0, "lambda2": 1000.0, "k": 7, "radius": 0.001}
-TRAINED_AS: dict[str, tuple[str, dict[str, OptionValue]]] = {
+DEFINED: dict[str, Option] = {"lambda1": 1.0, "lambda2": 1000.0, "k": 7, "radius": 0.001}
+TRAINED_AS: dict[str, tuple[str, dict[str, Option]]] = {
     seat.VANILLA: (seat.VANILLA, {}),
     "word_at": ("word_at", {"radius": seat.TRAINING_RADIUS}),
     "word_iat": ("word_iat", {"radius": seat.TRAINING_RADIUS, "dictionary": 64}),
@@ -62,7 +63,7 @@ TRAINED_AS: dict[str, tuple[str, dict[str, OptionValue]]] = {
 }
 """What settings call the methods, and their options. SEAT as defined starts at random: from vanilla's own weights,
 where its first and last terms are 0, it could not move."""
-VARIANTS: dict[str, tuple[str, dict[str, OptionValue]]] = {
+VARIANTS: dict[str, tuple[str, dict[str, Option]]] = {
     f"{start}, {', '.join(f'{name} {value}' for name, value in changes.items())}": (method, {**DEFINED, **changes})
     for start, method in {"from vanilla": "seat", "at random": "seat_fresh"}.items()
     for changes in (
@@ -89,7 +90,7 @@ NEAREST: dict[str, OptionValue] = {"synonyms": "vectors", "min_similarity": -4.0
 VECTORS_OF_MINILM: dict[str, OptionValue] = {"vectors": VECTORS.vectors or ""}
 """Words give way to the nearest by their vectors, however near that is, as in the paper; MiniLM begins with none."""
 SHOWN = 50
-NO_CHANGES: Mapping[str, OptionValue] = {}
+NO_CHANGES: Mapping[str, Option] = {}
 
 
 def runs(scale: str) -> list[StudyRun]:
@@ -216,7 +217,7 @@ def _audit(encoder: str, scale: str) -> AuditSettings:
 
 
 def _trained(
-    source: str, encoder: str, method: str, scale: str, changes: Mapping[str, OptionValue] = NO_CHANGES
+    source: str, encoder: str, method: str, scale: str, changes: Mapping[str, Option] = NO_CHANGES
 ) -> list[RunWithBase]:
     """The method trained from each seed; a method that starts from vanilla, from the vanilla run of the same seed.
 
@@ -233,7 +234,7 @@ def _trained(
     return trained
 
 
-def _run(source: str, encoder: str, method: str, options: Mapping[str, OptionValue], seed: int, scale: str) -> Run:
+def _run(source: str, encoder: str, method: str, options: Mapping[str, Option], seed: int, scale: str) -> Run:
     full = scale == "paper"
     data = DataSettings(
         source=source,

@@ -143,7 +143,7 @@ def tables(results: Results) -> list[Table]:
     words = "The paper's are of BERT and, but for vanilla's, of Table 8 at radius .05. F1 is of the texts as they are."
     ablation = "What the repository trains, ablated, at radius .01. Without its top-k term it is Word-AT."
     title, sst = "Without one of the terms", {"by": "radius", "settings": (at,), "sets": ("sst2",), "methods": ABLATED}
-    return [
+    made = [
         _table(results, "Table 1", "Noise on embeddings", noise, NOISE, by="radius", settings=seat.RADII[:1]),
         _table(results, "Table 2", "Interpretability", rationales, INTERPRETABILITY + OWN),
         _table(results, "Table 3", "A word replaced", words, WORDS, by="words", settings=seat.WORDS[:1]),
@@ -159,6 +159,7 @@ def tables(results: Results) -> list[Table]:
         _attention(results, "What attention looks like", ""),
         _certificates(results),
     ]
+    return [table for table in made if table.rows]
 
 
 def _table(
