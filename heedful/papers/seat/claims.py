@@ -27,8 +27,9 @@ OTHER_SEEDS, SENSITIVITY, ALL_TEXTS, CLAMPED, DEFINITION = (
     "clamped",
     "definition",
 )
-"""Roles: the model compared with the same from other seeds; its sensitivity, searched on fewer texts than the rest; its
-predictions of all test texts; attacked with the clamp of the code; `seat` at another start, radius or weight."""
+"""Roles: the model with another seed, drawn as heat maps; its sensitivity, searched on fewer texts than the rest; all
+test texts, each seed compared with the others; attacked with the clamp of the code; `seat` at another start, radius or
+weight."""
 
 CODE_RADIUS = 0.003125
 """Of the attack that the published code, as far as it shows, puts to all methods but vanilla."""
@@ -284,7 +285,7 @@ def _seeds(results: Results, encoder: str) -> list[Figure]:
                 for name in (TO_COMPANION, LARGEST)
             },
         )
-        for cell in results.select(TO_COMPANION, LARGEST, encoder=encoder, role=OTHER_SEEDS)
+        for cell in results.select(TO_COMPANION, LARGEST, encoder=encoder, role=ALL_TEXTS)
         if cell.method in SEEDS_DRAWN
         for label in (0, 1)
     ]

@@ -76,7 +76,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Option]]] = {
 FROM_VANILLA = ("seat", "seat_fresh", seat.SEAT_ALL)
 OF_MINILM = (seat.VANILLA, seat.SEAT, seat.SEAT_ALL, seat.SEAT_CODE)
 COMPARED_WITH_SEEDS = (seat.VANILLA, "word_at", "attention_at", seat.SEAT, seat.SEAT_ALL, seat.SEAT_CODE)
-"""Methods whose attention is compared with that of other seeds, and drawn under the three perturbations."""
+"""Methods whose attention is drawn under the three perturbations."""
 
 WITH_MINILM: dict[str, tuple[str, ...]] = {
     "small": ("sst2",),
@@ -94,7 +94,7 @@ NO_CHANGES: Mapping[str, Option] = {}
 
 
 def runs(scale: str) -> list[StudyRun]:
-    """Every method on every set, each compared with the vanilla run of its seed; four with other seeds, too."""
+    """Every method on every set, each compared with the vanilla run of its seed, and with its own other seeds."""
     return [
         study_run
         for source in AT_SCALE[scale]
@@ -104,7 +104,7 @@ def runs(scale: str) -> list[StudyRun]:
             *(
                 _with_other_seeds(source, encoder, method, scale)
                 for method in COMPARED_WITH_SEEDS
-                if method in _methods(source, encoder)
+                if encoder == seat.DRAWN_ENCODER
             ),
         )
     ] + _definition_runs(scale)
@@ -139,10 +139,12 @@ def _method_runs(source: str, encoder: str, method: str, scale: str) -> list[Stu
             trained = _trained(source, encoder, method, scale, {"radius": radius})
             plan[seat.trained_at(radius)] = (trained, _attack(scale, radius))
     vanilla = [() if method == seat.VANILLA else (run,) for run in _trained(source, encoder, seat.VANILLA, scale)]
+    others = [tuple(other for other in own if other is not run) for run in own]
+    compared = {"": vanilla, seat.ALL_TEXTS: others}
     return [
-        StudyRun(source, _named(encoder, method, role), encoder, method, run, role, audit, () if role else compared)
+        StudyRun(source, _named(encoder, method, role), encoder, method, run, role, audit, seeds)
         for role, (trained, audit) in plan.items()
-        for run, compared in zip(trained, vanilla, strict=True)
+        for run, seeds in zip(trained, compared.get(role, [()] * len(trained)), strict=True)
     ]
 
 
@@ -164,12 +166,12 @@ def _definition_runs(scale: str) -> list[StudyRun]:
 
 
 def _with_other_seeds(source: str, encoder: str, method: str, scale: str) -> StudyRun:
-    """The first seed of a method compared with the others, shown word by word."""
+    """The first seed of a method compared with the others, shown word by word: what heat maps are drawn from."""
     first, *others = _trained(source, encoder, method, scale)
     audit = AuditSettings(
         tests=("embedding_noise", "word_substitution"),
         options={"embedding_noise": {"radii": seat.RADII[-1:]}, "word_substitution": _nearest(encoder)},
-        examples=None,
+        examples=_examples(scale)[0],
         shown=SHOWN,
     )
     return StudyRun(

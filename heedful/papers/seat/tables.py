@@ -238,7 +238,7 @@ def _attention(results: Results, name: str, role: str) -> Table:
     rows = []
     for cell in results.select(seat.LARGEST, seat.ITEMS, role=role):
         attack = cell.columns.get(seat.ATTACK if role else f"{seat.ATTACK}{_ending(seat.TRAINING_RADIUS)}")
-        among_seeds = _Model(results, cell.data, cell.encoder, cell.method).values(seat.TO_COMPANION, seat.OTHER_SEEDS)
+        among_seeds = _Model(results, cell.data, cell.encoder, cell.method).values(seat.TO_COMPANION, seat.ALL_TEXTS)
         own = (
             seat.largest_relative_to_uniform(cell),
             cell.columns.get(seat.OVERLAP),
