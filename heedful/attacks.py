@@ -66,10 +66,21 @@ def project(point: Float[Tensor, "batch *place"], ball: Ball) -> Float[Tensor, "
         return flat.clamp(-radius, radius).reshape(point.shape)
     size = torch.linalg.vector_norm(flat, _ORDERS[ball.norm], dim=-1, keepdim=True)
     if ball.norm == "l2":
-        surface = flat * radius / size.where(size > 0, 1.0)
+        surface = on_surface(flat, ball)
     else:
         surface = flat.sign() * project_on_simplex(flat.abs(), torch.ones_like(flat, dtype=torch.bool), radius)
     return flat.where(size <= radius, surface).reshape(point.shape)
+
+
+def on_surface(change: Float[Tensor, "batch *place"], ball: Ball) -> Float[Tensor, "batch *place"]:
+    """The change in its direction, as large as the ball lets it be; 0 stays 0.
+
+    >>> on_surface(torch.tensor([[3.0, -4.0]]), Ball(2.0, "linf"))
+    tensor([[ 1.5000, -2.0000]])
+    """
+    flat = change.flatten(1)
+    size = torch.linalg.vector_norm(flat, _ORDERS[ball.norm], dim=-1, keepdim=True)
+    return (flat * _radius_of(ball, flat) / size.where(size > 0, 1.0)).reshape(change.shape)
 
 
 def draw(
@@ -138,6 +149,19 @@ def ascend(
         moved = point.flatten(1) + stride * _radius_of(ball, direction) * direction
         point = keep(project(moved.reshape(point.shape), ball))
     return point
+
+
+def clamped_change(
+    change: Float[Tensor, "batch time embed"],
+    embedded: Float[Tensor, "batch time embed"],
+    movable: Bool[Tensor, "batch time embed"],
+) -> Float[Tensor, "batch time embed"]:
+    """The change after which every coordinate of the embeddings is between 0 and 1, as in Hu et al.'s (2023) code.
+
+    >>> clamped_change(torch.tensor([[[0.1, 0.1]]]), torch.tensor([[[-2.0, 0.5]]]), torch.tensor([[[True, True]]]))
+    tensor([[[2.0000, 0.1000]]])
+    """
+    return ((embedded + change).clamp(0, 1) - embedded).where(movable, 0.0)
 
 
 def tilt(attention: Float[Tensor, "batch item"], change: Float[Tensor, "batch item"]) -> Float[Tensor, "batch item"]:

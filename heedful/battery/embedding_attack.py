@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from heedful.attacks import ascend, ball_of, draw, project
+from heedful.attacks import ascend, ball_of, clamped_change, draw, project
 from heedful.battery.evidence import Context, Evidence, undefined_where
 from heedful.battery.question import BatteryTest
 from heedful.battery.stability_measures import (
@@ -36,6 +36,7 @@ def embedding_attack(
     radii: Radii = (0.01,),
     norm: str = "linf",
     steps: Count = 10,
+    clamp: bool = False,
 ) -> Findings:
     """How far the worst change of all embeddings in a ball, as projected gradient ascent finds it, moves things.
 
@@ -44,12 +45,20 @@ def embedding_attack(
     not the first; and `shuffled_js`, what shuffled attention would be at.
 
     What Hu et al. (2023) publish as their measurement of stability is the attack on the answer, with a clamp of every
-    coordinate to [0, 1] that we leave out. What is found is a lower bound on the worst. Our own models are searched in
+    coordinate to [0, 1]. What is found is a lower bound on the worst. Our own models are searched in
     single precision, which is faster; what the change does is measured in double precision.
+
+    Args:
+        clamp: also clamp every coordinate of the perturbed embeddings to [0, 1] after each step, as their code does:
+            negative coordinates become 0, however small the radius.
     """
     trace, values = evidence.trace, {"shuffled_js": evidence.shuffled_js}
     model, searched = _for_search(evidence)
     movable = trace.batch.mask.unsqueeze(-1).expand_as(trace.embedded)
+
+    def keep(change: Tensor) -> Tensor:
+        return clamped_change(change, searched.embedded, movable) if clamp else change
+
     for suffix, radius in suffixes(radii).items():
         ball = ball_of(radius, norm)
         start = draw(movable, ball, generator, trace.embedded.dtype)
@@ -58,8 +67,10 @@ def embedding_attack(
             def raised(change: Float[Tensor, "batch time embed"], aim: Aim = aim) -> Float[Tensor, " batch"]:
                 return aim(searched, rerun(model, searched, change))
 
-            change = ascend(raised, start.to(searched.embedded), movable, ball, steps=steps)
-            moved = moves(evidence, rerun(evidence.model, trace, project(change.to(trace.embedded), ball)))
+            change = ascend(raised, start.to(searched.embedded), movable, ball, steps=steps, keep=keep)
+            # Rounding may lead out of the ball; a clamp does by far.
+            change = change.to(trace.embedded) if clamp else project(change.to(trace.embedded), ball)
+            moved = moves(evidence, rerun(evidence.model, trace, change))
             values |= {f"{measure}_{name}{suffix}": value for measure, value in moved.items()}
     return Findings(undefined_where(evidence.count < 2, values), "search")
 

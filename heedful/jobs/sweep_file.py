@@ -188,4 +188,4 @@ def _with_base(places: Mapping[str, Any], difference: Mapping[str, Any] | None) 
 
 def _needs_reference(run: Run) -> bool:
     method = METHODS[run.training.method]
-    return run.network.attention == "frozen" or method.needs_reference or method.start == "reference"
+    return run.network.attention == "frozen" or method.needs_reference or method.start != "fresh"

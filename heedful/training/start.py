@@ -114,9 +114,13 @@ def build_start(
 ) -> Start:
     """A copy of the reference run, if the method starts from it; else a fresh tokenizer and model."""
     classes, has_query = len(dataset.labels), dataset.task != "classification"
-    if method.start == "reference" and reference is not None:
+    if method.start != "fresh" and reference is not None:
         model = build_model(network_of(reference), reference.words.words, classes, has_query=has_query)
-        model.load_state_dict(reference.model.state_dict())
+        kept = "" if method.start == "reference" else "attention."
+        state = reference.model.state_dict()
+        model.load_state_dict(
+            {name: own for name, own in state.items() if not (kept and name.startswith(kept))}, strict=not kept
+        )
         return Start(reference.words, model, reference.coverage)
     if is_pretrained(run.network.encoder):
         return Start(*pretrained_start(run, dataset, has_query=has_query), None)
@@ -179,7 +183,7 @@ def check_reference(run: Run, method: Method, reference: Trained | None) -> None
     """Raise if the run needs a reference that is missing, or if the reference cuts texts differently."""
     frozen = run.network.attention == "frozen"
     if reference is None:
-        if frozen or method.needs_reference or method.start == "reference":
+        if frozen or method.needs_reference or method.start != "fresh":
             what = "attention 'frozen'" if frozen else f"method '{run.training.method}'"
             raise SettingError(f"{what} needs a reference run: give `reference` the key of a finished one.")
         return

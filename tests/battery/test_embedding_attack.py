@@ -59,3 +59,15 @@ def test_what_is_found_stays_in_the_ball(monkeypatch):
     embedding_attack(evidence, torch.Generator().manual_seed(0), radii=(0.3,))
     assert all((other.embedded - evidence.trace.embedded).abs().max() <= 0.3 + 1e-15 for other in seen)
     assert {other.embedded.dtype for other in seen} == {torch.float64}
+
+
+def test_the_clamp_of_the_published_code_cuts_negative_coordinates_however_small_the_radius(monkeypatch):
+    seen = []
+    monkeypatch.setattr("heedful.battery.embedding_attack.moves", lambda evidence, other: seen.append(other) or {})
+    evidence = evidence_of(make())
+    embedding_attack(evidence, torch.Generator().manual_seed(0), radii=(1e-6,), clamp=True)
+    mask = evidence.trace.batch.mask[..., None]
+    for other in seen:
+        wanted = evidence.trace.embedded.clamp(0, 1).where(mask, evidence.trace.embedded)
+        torch.testing.assert_close(other.embedded, wanted, rtol=0, atol=1e-5)
+    assert len(seen) == 2

@@ -33,7 +33,7 @@ ROWS = {
     "wiegreffe_pinter": 10,
     "serrano_smith": 170,
     "attefa": 819,
-    "seat": 2393,
+    "seat": 2395,
     "sun_lu": 165,
     "rationales": 7,
     "mohankumar": 48,

@@ -36,7 +36,12 @@ LABELS = {"newsgroups_topics3": THREE, "snli": THREE, "planted-three": ("first",
 
 def described(run: Run, labels: tuple[str, ...] = ("no", "yes")) -> RunFile:
     """What the store would say of the run."""
-    scores = {"accuracy": 0.8 + 0.01 * (run.seed % 10), "f1": 0.75, "roc_auc": 0.9 if len(labels) == 2 else None}
+    scores = {
+        "accuracy": 0.8 + 0.01 * (run.seed % 10),
+        "f1": 0.75,
+        "macro_f1": 0.74,
+        "roc_auc": 0.9 if len(labels) == 2 else None,
+    }
     return RunFile(
         run=update_settings(run, MODEL_FINGERPRINT if run.finetune else FINGERPRINT),
         labels=labels,

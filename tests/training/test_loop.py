@@ -14,7 +14,7 @@ from heedful.training.loop import OPTIMIZERS, make_optimizer, train
 from heedful.training.methods import METHODS, Method, stopping
 from support.runs import RUN, changed, same, toy, weights
 
-NEEDING_ALL_EPOCHS = {"adversary", "adversary_kl", "seat", "seat_all", "seat_code", "deceptive"}
+NEEDING_ALL_EPOCHS = {"adversary", "adversary_kl", "seat", "seat_fresh", "seat_all", "seat_code", "deceptive"}
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "cnn", "hierarchical"])

@@ -11,23 +11,36 @@ from heedful.battery.question import Values
 from heedful.battery.stability_measures import suffixes
 from heedful.papers.charts import curves, heat_maps
 from heedful.papers.claim_rule import mean_of_models, paired
-from heedful.papers.reproduction import Cell, Results
+from heedful.papers.reproduction import MINILM, Cell, Results
 from heedful.papers.study_figures import Heading, by_largest_figure, measures_figure, study_figure
 from heedful.report.figure import Figure
 
 NAME = "seat"
 VANILLA, SEAT, SEAT_ALL, SEAT_CODE = "vanilla", "seat", "seat_all", "seat_code"
-WITHOUT_STABILITY, WITHOUT_TOPK = "seat without stability", "seat without topk"
-OTHER_SEEDS, SENSITIVITY = "other seeds", "sensitivity"
-"""Roles: the model compared with the same from other seeds; its sensitivity, searched on fewer texts than the rest."""
+BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat")
+WITHOUT_STABILITY, WITHOUT_TOPK = "seat_code without stability", "word_at"
+"""Ablations of what the repository trains: without its top-k term it is adversarial training on words."""
+OTHER_SEEDS, SENSITIVITY, ALL_TEXTS, CLAMPED, DEFINITION = (
+    "other seeds",
+    "sensitivity",
+    "all test texts",
+    "clamped",
+    "definition",
+)
+"""Roles: the model with another seed, drawn as heat maps; its sensitivity, searched on fewer texts than the rest; all
+test texts, each seed compared with the others; attacked with the clamp of the code; `seat` at another start, radius or
+weight."""
 
-RADII = (0.001, 0.005, 0.01, 0.05)
+CODE_RADIUS = 0.003125
+"""Of the attack that the published code, as far as it shows, puts to all methods but vanilla."""
+RADII = (0.001, CODE_RADIUS, 0.005, 0.01, 0.05)
+TRAINING_RADIUS = 0.01
+"""Of the embeddings, in training: that of the repository's commands and of the paper's ablations."""
 WORDS = (1, 2, 3)
-BATCH = 32
-"""Texts per batch, over which the paper's numbers are sums."""
 
 CORRECT, LARGEST, ITEMS = "prediction.correct", "prediction.max_attention", "prediction.items"
 ATTACK, ATTACK_TVD = "embedding_attack.js_answer", "embedding_attack.tvd_answer"
+DROP = "embedding_attack.drop_answer"
 NOISE, REPLACED = "embedding_noise.js", "word_substitution.js"
 COMPREHENSIVENESS = "comprehensiveness_sufficiency.comprehensiveness_{}".format
 SUFFICIENCY = "comprehensiveness_sufficiency.sufficiency_{}".format
@@ -46,28 +59,44 @@ def suffix(settings: Sequence[int | float], setting: int | float) -> str:
     return next(ending for ending, value in suffixes(settings).items() if value == setting)
 
 
-def printed_tvd(cell: Cell, radius: float) -> Values | None:
-    """What the paper prints as TVD of this model, reconstructed from ours; None where it was not measured.
+def trained_at(radius: float) -> str:
+    """The role of a method that was trained at this radius."""
+    return f"trained at {radius:g}"
+
+
+def clamped_radii(method: str) -> tuple[float, ...]:
+    """The radii of the attack on this method in the published code: vanilla's as printed, all others' the same."""
+    return tuple(radius for radius in RADII if (radius == CODE_RADIUS) != (method == VANILLA))
+
+
+def printed_tvd(cell: Cell, column: str) -> Values | None:
+    """What the paper prints as TVD of this model, reconstructed from how much less likely the decision has become.
 
     For all methods but vanilla, the sum over a batch of |dp| / 2. For vanilla, that of softplus(p') - p p', a
     cross-entropy that takes the new probability for a logit: 16 for a batch in which nothing moves, if the model is
-    certain of every text and half of them belong to each class.
+    certain of every text and half of them belong to each class. None where it was not measured, and for vanilla BERT,
+    whose printed numbers fit neither.
     """
-    drop = cell.columns.get(f"embedding_attack.drop_answer{suffix(RADII, radius)}")
-    if drop is None:
+    drop = cell.columns.get(column)
+    if drop is None or (cell.method == VANILLA and cell.encoder == MINILM):
         return None
     if cell.method != VANILLA:
-        return BATCH * drop.abs() / 2
+        return _batch(cell) * drop.abs() / 2
     confidence, positive = cell.columns["prediction.probability"], cell.columns["prediction.predicted"] == 1
     before = torch.where(positive, confidence, 1 - confidence)
     after = torch.where(positive, before - drop, before + drop)
-    return BATCH * (softplus(after) - before * after)
+    return _batch(cell) * (softplus(after) - before * after)
+
+
+def _batch(cell: Cell) -> int:
+    """Texts per batch, over which the paper's numbers are sums."""
+    return 8 if cell.encoder == MINILM else 32
 
 
 def printed_comprehensiveness(cell: Cell) -> Values | None:
     """What the paper prints as comprehensiveness: its code empties all words, and sums |dp| / 2 over a batch."""
     emptied = cell.columns.get(EMPTIED)
-    return None if emptied is None else BATCH * emptied.abs() / 2
+    return None if emptied is None else _batch(cell) * emptied.abs() / 2
 
 
 def largest_relative_to_uniform(cell: Cell) -> Values:
@@ -79,7 +108,6 @@ LEAST = 1e-12
 """A change below it is rounding."""
 
 
-BASELINES = ("word_at", "word_iat", "attention_rp", "attention_at", "attention_iat")
 ENCODERS = ("rnn", "bilstm")
 """The paper's encoders; the third is a fine-tuned BERT."""
 PRINTED_OVERLAP, DISTINCT = 0.93, 1.5
@@ -97,7 +125,7 @@ COLUMNS: Mapping[str, Callable[[Cell], Values]] = {
     **{
         f"log10 {name}{ending}": _powers_of_ten(f"{name}{ending}")
         for name in CHANGES
-        for ending in ("", *(f"_{radius:g}" for radius in (0.003125, *RADII)))
+        for ending in ("", *(f"_{radius:g}" for radius in RADII[1:]))
     },
     "overlap_beyond_printed": lambda cell: cell.columns[OVERLAP] - PRINTED_OVERLAP,
     "largest_beyond_uniform": lambda cell: largest_relative_to_uniform(cell) - DISTINCT,
@@ -217,6 +245,7 @@ def _heat_map(frame: pl.DataFrame, data: str) -> Figure:
 DRAWN = (VANILLA, SEAT, SEAT_ALL, SEAT_CODE, "word_at", "attention_at")
 """As many methods as there are colors."""
 SIDE_BY_SIDE = DRAWN[:5]
+SEEDS_DRAWN = (VANILLA, SEAT, SEAT_CODE)
 """As many as fit next to each other."""
 LOGGED = {"top_k_gap": "surrogate", "top_k_overlap": "top-7 overlap"}
 RADIUS_STEPS = 40
@@ -236,7 +265,20 @@ def figures(results: Results) -> list[Figure]:
 
 
 def _seeds(results: Results, encoder: str) -> list[Figure]:
-    cells = _named_by_method(results.select(encoder=encoder, role=OTHER_SEEDS))
+    """Split by label, as in the paper: what the texts of the other label have is left out."""
+    cells = [
+        replace(
+            cell,
+            model=f"{cell.method}, {cell.runs[0].labels[label]}",
+            columns={
+                name: cell.columns[name].where(cell.columns["prediction.label"] == label, torch.nan)
+                for name in (TO_COMPANION, LARGEST)
+            },
+        )
+        for cell in results.select(TO_COMPANION, LARGEST, encoder=encoder, role=ALL_TEXTS)
+        if cell.method in SEEDS_DRAWN
+        for label in (0, 1)
+    ]
     heading = Heading(f"figure_2_{encoder}", f"Seeds, {encoder}", PAPER("Figure 2"))
     return by_largest_figure(cells, TO_COMPANION, "largest JSD to another seed", heading)
 
@@ -297,7 +339,7 @@ def _training_figure(frame: pl.DataFrame, measure: str, name: str) -> Figure:
 
 def _certified(results: Results) -> list[Figure]:
     """The share of texts that are certified up to each radius, model by model."""
-    cells = [cell for cell in results.select(CERTIFICATE("linf")) if cell.method in DRAWN]
+    cells = [cell for cell in results.select(CERTIFICATE("linf"), role=ALL_TEXTS) if cell.method in DRAWN]
     if not cells:
         return []
     frame = pl.concat([_certified_curve(cell, cell.columns[CERTIFICATE("linf")]) for cell in cells])

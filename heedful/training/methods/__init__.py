@@ -30,6 +30,7 @@ METHODS: dict[str, Method] = {
     "attention_at": attention_at.METHOD,
     "attention_at_weights": attention_at.METHOD_WEIGHTS,
     "attention_iat": attention_at.METHOD_IAT,
+    "attention_iat_weights": attention_at.METHOD_IAT_WEIGHTS,
     "diversity": diversity.METHOD,
     "guided_by_evidence": guided_by_evidence.METHOD,
     "consistency": consistency.METHOD,
@@ -38,6 +39,7 @@ METHODS: dict[str, Method] = {
     "faithful": faithful.METHOD,
     "guided_by_rationales": guided_by_rationales.METHOD,
     "seat": seat.METHOD,
+    "seat_fresh": seat.METHOD_FRESH,
     "seat_all": seat.METHOD_ALL,
     "seat_code": seat.METHOD_CODE,
 }

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.attacks import ascend, ball_of, draw, slope, tilt
+from heedful.attacks import Objective, ascend, ball_of, draw, on_surface, slope, tilt
 from heedful.exact.ball import steepest_free
 from heedful.models.trace import detached
 from heedful.settings import Count, NonNegative
@@ -36,14 +36,16 @@ def attention_at_weights(
     """
     trace = step.trace
     ball, items = ball_of(radius, norm), trace.encoded.items
-    encoded, attention = detached(trace.encoded), trace.attention.detach()
-
-    def loss(change: Float[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
-        return label_loss(step.model.decode(encoded, attention + change), trace)
-
-    change = ascend(loss, draw(items, ball, step.generator, attention.dtype), items, ball, steps=steps)
+    start = draw(items, ball, step.generator, trace.attention.dtype)
+    change = ascend(_weights_loss(step), start, items, ball, steps=steps)
     logits = step.model.decode(trace.encoded, trace.attention + change)
     return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
+
+
+def _weights_loss(step: Step) -> Objective:
+    """The loss of each text by how its attention weights are changed."""
+    encoded, attention = detached(step.trace.encoded), step.trace.attention.detach()
+    return lambda change: label_loss(step.model.decode(encoded, attention + change), step.trace)
 
 
 def score_slope(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
@@ -69,6 +71,23 @@ def attention_iat(step: Step, *, size: NonNegative = 1.0, weight: NonNegative = 
     trace = step.trace
     change = along_differences(trace.scores.detach(), score_slope(step.model, trace), trace.encoded.items, size)
     logits = step.model.decode(trace.encoded, tilt(trace.attention, change))
+    return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
+
+
+def attention_iat_weights(
+    step: Step, *, radius: NonNegative = 0.001, norm: str = "linf", weight: NonNegative = 1.0
+) -> Float[Tensor, " batch"]:
+    """-ln p(label), plus weight x the same with attention weights moved along their differences to the text's others.
+
+    Attention-iAT as Hu et al. (2023, appendix) define it: weight i moves by the sum over items k of
+    c_ik (weight_i - weight_k). The coefficients are one step up the gradient of the text's loss, scaled so that the
+    change is as large as the ball of `attention_at_weights` lets it be. In their code the coefficients are random: they
+    learn through a sign, whose gradient is 0.
+    """
+    trace = step.trace
+    gradient = slope(_weights_loss(step), torch.zeros_like(trace.attention))
+    change = along_differences(trace.attention.detach(), gradient, trace.encoded.items, 1.0)
+    logits = step.model.decode(trace.encoded, trace.attention + on_surface(change, ball_of(radius, norm)))
     return label_loss(trace.logits, trace) + weight * label_loss(logits, trace)
 
 
@@ -107,4 +126,5 @@ def attention_rp(
 METHOD = Method(attention_at)
 METHOD_WEIGHTS = Method(attention_at_weights)
 METHOD_IAT = Method(attention_iat)
+METHOD_IAT_WEIGHTS = Method(attention_iat_weights)
 METHOD_RP = Method(attention_rp)

@@ -84,7 +84,7 @@ class Method:
     """
 
     loss: Callable[..., Float[Tensor, " batch"]]
-    start: Literal["fresh", "reference"] = "fresh"
+    start: Literal["fresh", "reference", "reference without attention"] = "fresh"
     trains: Literal["all", "attention"] = "all"
     selects: Literal["metric", "loss"] = "metric"
     needs_reference: bool = False

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div
 
-from heedful.attacks import ball_of, slope
+from heedful.attacks import ball_of, clamped_change, slope
 from heedful.errors import lookup
 from heedful.exact import (
     Norm,
@@ -54,6 +54,7 @@ def seat(
     norm: str = "linf",
     weights: str = "free",
     steps: Count = 5,
+    divergence: str = "kl",
 ) -> Float[Tensor, " batch"]:
     """KL(reference's p || p) + lambda1 x max over perturbed weights of KL(p || p') + lambda2 x top-k gap.
 
@@ -62,24 +63,30 @@ def seat(
     predictions and largest weights are the reference's and no perturbation changes the prediction.
 
     Hu et al. (2023, equation 6), with each cross-entropy minus its entropy, so that no change costs nothing. The
-    maximum is exact for two classes and a linear head; otherwise it is what gradient ascent reaches. `seat` trains only
-    attention, as the paper defines it: encoder and head then fix how far perturbed weights can move the logit, so the
-    middle term rewards confident predictions, not stable attention. `seat_all` trains all parameters. Both start where
-    the first and the last term are 0, and long steps lead away from there: use a small learning rate.
+    entropy of p is no constant: `divergence` "bce" keeps it, which also rewards confidence. The maximum is exact for
+    two classes and a linear head; otherwise it is what gradient ascent reaches. `seat` trains only attention, as the
+    paper defines it: encoder and head then fix how far perturbed weights can move the logit, so the middle term rewards
+    confident predictions, not stable attention. `seat_all` trains all parameters. Both start where the first and the
+    last term are 0, and long steps lead away from there: use a small learning rate. `seat_fresh` trains an attention
+    module that starts at random, with the reference's encoder and head. The epoch is chosen by this loss.
 
     Args:
+        divergence: "kl", or "bce" as in the paper.
         weights: the constraint on the perturbed weights: "free", "zero_sum", "box" or "simplex" (see `WORST_CASES`).
         steps: of gradient ascent, where it is used.
     """
     trace = step.trace
     base = require_reference(step.reference)
     lookup("weights", weights, WORST_CASES)
+    with_entropy = lookup("divergence", divergence, {"kl": False, "bce": True})
     checked_norm = ball_of(radius, norm).norm
     if (head := linear(step.model)) is not None and trace.logits.shape[-1] == 2:
         moved = worst_move(head, trace, radius, checked_norm, weights)
     else:
         moved = searched_move(step.model, trace, radius, checked_norm, weights, steps)
     gap = top_k_gap(trace.attention, base.attention, trace.encoded.items, k)
+    if with_entropy:
+        moved = moved + cross_entropy(trace.logits, trace.logits.softmax(-1), reduction="none")
     return _divergence(base.logits, trace.logits) + lambda1 * moved.to(gap.dtype) + lambda2 * gap
 
 
@@ -167,29 +174,38 @@ def seat_code(
     steps: Count = 10,
     clamp: bool = False,
 ) -> Float[Tensor, " batch"]:
-    """-ln p(label) + lambda1 x the same on perturbed embeddings + lambda2 x top-k gap of perturbed and own attention.
+    """-ln p(label) + lambda1 x the same on perturbed embeddings + lambda2 x top-k gap of both attentions / k.
 
     The loss in the repository of Hu et al. (2023), which is not that of their paper (`seat`): labels take the place of
     the reference run, embeddings are perturbed instead of weights, and the model is fresh, trained as a whole and
-    compared with itself. Its attack is that of `word_at`, in an linf ball.
+    compared with itself. The gap, divided by 2k already, is a mean over the k places, not a sum. The attack is that
+    of `word_at`, in an linf ball.
 
     Args:
         clamp: also clamp every coordinate of the perturbed embeddings to [0, 1] after each step, as their code does:
             negative coordinates become 0, however small the radius.
     """
     trace = step.trace
-    embedded = trace.embedded.detach()
-    real = trace.batch.mask.unsqueeze(-1)
+    embedded, real = trace.embedded.detach(), trace.batch.mask.unsqueeze(-1)
 
     def keep(change: Tensor) -> Tensor:
-        return ((embedded + change).clamp(0, 1) - embedded).where(real, 0.0) if clamp else change
+        return clamped_change(change, embedded, real.expand_as(embedded)) if clamp else change
 
     change = worst_change(step.model, trace, ball_of(radius, "linf"), step.generator, steps, keep)
     worst = rerun(step.model, trace, change)
     gap = top_k_gap(worst.attention, trace.attention, trace.encoded.items, k)
-    return label_loss(trace.logits, trace) + lambda1 * label_loss(worst.logits, trace) + lambda2 * gap
+    return label_loss(trace.logits, trace) + lambda1 * label_loss(worst.logits, trace) + lambda2 * gap / k
 
 
-METHOD_ALL = Method(seat, start="reference", needs_reference=True, stops_early=False, weighs="nothing", logs=top_k_logs)
+METHOD_ALL = Method(
+    seat,
+    start="reference",
+    selects="loss",
+    needs_reference=True,
+    stops_early=False,
+    weighs="nothing",
+    logs=top_k_logs,
+)
 METHOD = replace(METHOD_ALL, trains="attention")
+METHOD_FRESH = replace(METHOD, start="reference without attention")
 METHOD_CODE = Method(seat_code, stops_early=False)

@@ -7,7 +7,14 @@ import pytest
 import torch
 
 from heedful.papers import STUDIES
-from heedful.papers.seat.claims import largest_relative_to_uniform, printed_comprehensiveness, printed_tvd
+from heedful.papers.reproduction import MINILM
+from heedful.papers.seat.claims import (
+    DROP,
+    EMPTIED,
+    largest_relative_to_uniform,
+    printed_comprehensiveness,
+    printed_tvd,
+)
 from support.synthetic_results import known, made_cell, made_results, share, word_on
 
 STUDY = STUDIES["seat"]
@@ -82,7 +89,7 @@ def test_the_paper_s_tvd_is_16_where_nothing_moves_and_takes_the_new_probability
         "prediction__probability": [1.0, 1.0],
         "prediction__predicted": [0, 1],
     }
-    vanilla, seat = (known(printed_tvd(read(method, **certain), 0.001)) for method in ("vanilla", "seat"))
+    vanilla, seat = (known(printed_tvd(read(method, **certain), DROP)) for method in ("vanilla", "seat"))
     assert vanilla.tolist()[0] == pytest.approx([32 * math.log(2), 32 * (math.log1p(math.e) - 1)])
     assert vanilla.mean() == pytest.approx(16, abs=0.2)
     assert seat.abs().max() == 0
@@ -93,9 +100,16 @@ def test_the_paper_s_tvd_is_16_where_nothing_moves_and_takes_the_new_probability
     }
     # p = .1 becomes .4
     expected = 32 * (math.log1p(math.exp(0.4)) - 0.1 * 0.4)
-    assert known(printed_tvd(read("vanilla", **columns), 0.05)).item() == pytest.approx(expected)
-    assert known(printed_tvd(read("word_at", **columns), 0.05)).item() == pytest.approx(32 * 0.3 / 2)
-    assert printed_tvd(read("word_at", **columns), 0.01) is None
+    assert known(printed_tvd(read("vanilla", **columns), f"{DROP}_0.05")).item() == pytest.approx(expected)
+    assert known(printed_tvd(read("word_at", **columns), f"{DROP}_0.05")).item() == pytest.approx(32 * 0.3 / 2)
+    assert printed_tvd(read("word_at", **columns), f"{DROP}_0.01") is None
+
+
+def test_bert_has_batches_of_eight_and_no_number_of_vanilla_s_to_compare_with():
+    columns = {"embedding_attack.drop_answer": torch.tensor([[0.5]]), EMPTIED: torch.tensor([[0.5]])}
+    word_at, vanilla = (made_cell("sst2", MINILM, method, columns=columns) for method in ("word_at", "vanilla"))
+    assert known(printed_tvd(word_at, DROP)).item() == 8 * 0.5 / 2 == known(printed_comprehensiveness(word_at)).item()
+    assert printed_tvd(vanilla, DROP) is None
 
 
 def test_comprehensiveness_is_of_all_words_and_uniform_attention_of_size_1():

@@ -10,6 +10,7 @@ from heedful.training.methods.attention_at import (
     attention_at,
     attention_at_weights,
     attention_iat,
+    attention_iat_weights,
     attention_rp,
     score_slope,
 )
@@ -88,6 +89,23 @@ def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
         (gradient,) = torch.autograd.grad(clean, leaf, retain_graph=True)
         step = 1.5 * gradient / gradient.norm() if length > 1 else torch.zeros_like(gradient)
         torch.testing.assert_close(losses[row], clean + 0.7 * loss(step), atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("kind", [{"encoder": "average"}, {"classes": 5}, {"head": "tanh"}])
+def test_the_weights_move_along_their_differences_by_as_much_as_the_ball_allows(kind):
+    model, batch = make(**kind), make_batch()
+    losses = attention_iat_weights(Step(model, trace(model, batch), None, torch.Generator()), radius=0.05, weight=0.7)
+    for row, length, text in texts(batch):
+        encoded, _, attention, logits = read(model, model.embed(text), text)
+        differences = attention[0][:, None] - attention[0][None]
+        leaf = torch.zeros(length, length).double().requires_grad_()
+        moved = attention + (leaf * differences.detach()).sum(1)
+        (gradient,) = torch.autograd.grad(label_loss(model.decode(encoded, moved), text.labels[0]), leaf)
+        change = (gradient * differences).sum(1).detach()
+        change = 0.05 * change / change.abs().max().clamp_min(1e-30)
+        perturbed = label_loss(model.decode(encoded, attention + change), text.labels[0])
+        wanted = label_loss(logits, text.labels[0]) + 0.7 * perturbed
+        torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
 
 
 def test_differences_of_one_length_would_give_adversarial_training_back():

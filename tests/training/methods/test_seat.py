@@ -16,10 +16,12 @@ from heedful.exact import Norm
 from heedful.measures import top_k_overlap
 from heedful.models.trace import rerun, trace
 from heedful.training.loop import train
+from heedful.training.methods import METHODS
 from heedful.training.methods.method import Step
 from heedful.training.methods.seat import WORST_CASES, searched_move, seat, seat_code, top_k_gap, worst_move
 from heedful.training.methods.word_at import word_at
 from heedful.training.metrics import outputs
+from heedful.training.start import build_start
 from heedful.types import Reference
 from support import reference_methods as reference
 from support.four_verbs import FourVerbs
@@ -76,6 +78,14 @@ def test_the_loss_is_three_terms(kind, norm):
         wanted = wanted + 0.7 * worst_by_corners(model, text, encoded, attention, norm, 0.2)
         wanted = wanted + 20 * reference.top_k_gap(attention, base.attention[row, :length], 2)
         torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
+
+
+def test_with_the_cross_entropy_of_the_paper_confidence_is_rewarded_too():
+    model, batch = scaled(), make_batch()
+    seen, base = trace(model, batch), reference_for(batch)
+    kl, bce = (seat(Step(model, seen, base, NOTHING), lambda1=0.7, divergence=name) for name in ("kl", "bce"))
+    entropy = torch.distributions.Categorical(logits=seen.logits).entropy()
+    torch.testing.assert_close(bce - kl, 0.7 * entropy, atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("norm", ["l1", "linf"])
@@ -202,8 +212,22 @@ def test_seat_trains_attention_alone_from_the_references_weights_and_seat_all_tr
     for name, weight in weights(base).items():
         assert torch.equal(weight, before[name]), "the reference run itself must stay as it is"
         assert torch.equal(weights(runs["seat"])[name], weight) == (not name.startswith("attention."))
+    start = build_start(
+        changed(network__encoder="bilstm", training__method="seat_fresh"), toy(), METHODS["seat_fresh"], base, NOTHING
+    )
+    same = {name: torch.equal(own, before[name]) for name, own in start.model.state_dict().items()}
+    assert not any(kept for name, kept in same.items() if name.startswith("attention.") and before[name].any())
+    assert all(kept for name, kept in same.items() if not name.startswith("attention."))
     moved = [name for name, weight in before.items() if not torch.equal(weights(runs["seat_all"])[name], weight)]
     assert {name.partition(".")[0] for name in moved} == {"embedding", "encoder", "attention", "head"}
+
+
+def test_the_epoch_is_chosen_by_the_method_s_loss_on_dev():
+    base = train(changed(training__epochs=2), toy())
+    run = changed(training__method="seat_fresh", training__epochs=4, training__learning_rate=0.1)
+    trained = train(run, toy(), reference=base)
+    losses = {r.epoch: r.value for r in trained.history if (r.split, r.measure) == ("dev", "loss")}
+    assert len(losses) == 4 and trained.chosen_epoch == min(losses, key=lambda epoch: losses[epoch])
 
 
 def test_the_surrogate_and_the_true_overlap_are_recorded_after_every_epoch():
@@ -239,7 +263,7 @@ def test_the_loss_of_the_code_is_three_terms(encoder, clamp):
         worst = worst_embedding(model, text, start[row : row + 1, :length], 0.3, 5, clamp)
         _, _, moved, perturbed = read(model, worst, text)
         wanted = label_loss(logits, text.labels[0]) + 0.7 * label_loss(perturbed, text.labels[0])
-        wanted = wanted + 20 * expected_gap(moved, attention, 2)
+        wanted = wanted + 20 * expected_gap(moved, attention, 2) / 2
         torch.testing.assert_close(losses[row], wanted, atol=1e-10, rtol=0)
 
 

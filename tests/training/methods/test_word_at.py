@@ -75,13 +75,36 @@ def test_the_loss_is_that_of_the_text_and_of_one_step_of_the_coefficients(kind):
 def test_a_text_of_one_word_or_of_one_word_repeated_has_nowhere_to_go():
     embedded = torch.ones(2, 3, 5) * torch.rand(1, 1, 5, generator=torch.Generator().manual_seed(0))
     mask = torch.tensor([[True, False, False], [True, True, True]])
-    assert not towards_words(embedded, torch.ones(2, 3, 5), mask, 1.0).any()
+    assert not towards_words(embedded, torch.ones(2, 3, 5), mask, 1.0, embedded, mask).any()
 
 
 def test_padding_is_no_word_to_move_to():
     draw = torch.Generator().manual_seed(0)
     embedded, gradient = (torch.randn(1, 5, 3, generator=draw, dtype=torch.float64) for _ in range(2))
     mask = torch.tensor([[True, True, True, False, False]])
-    wide = towards_words(embedded, gradient, mask, 1.0)
-    torch.testing.assert_close(wide[:, :3], towards_words(embedded[:, :3], gradient[:, :3], mask[:, :3], 1.0))
+    wide = towards_words(embedded, gradient, mask, 1.0, embedded, mask)
+    narrow = towards_words(embedded[:, :3], gradient[:, :3], mask[:, :3], 1.0, embedded[:, :3], mask[:, :3])
+    torch.testing.assert_close(wide[:, :3], narrow)
     assert not wide[:, 3:].any()
+
+
+@pytest.mark.parametrize("dictionary", [0, 3])
+def test_the_directions_lead_to_words_of_the_text_or_of_the_dictionary_within_the_ball(dictionary):
+    """The change that the loss was of is a step along those directions whose largest coordinate is the radius."""
+    model, batch = make(encoder="average"), make_batch()
+    seen = trace(model, batch)
+    losses = word_iat(Step(model, seen, None, drawn()), radius=0.05, dictionary=dictionary)
+    ids = torch.randint(len(model.word_vectors), (dictionary,), generator=drawn())
+    for row, length, text in texts(batch):
+        embedded = model.embed(text).detach()[0]
+        others = model.word_vectors.detach()[ids] if dictionary else embedded
+        leaf = torch.zeros(length, len(others)).double().requires_grad_()
+        units = torch.nn.functional.normalize(others[None] - embedded[:, None], dim=-1)
+        moved_to = embedded + (leaf[..., None] * units).sum(1)
+        loss = label_loss(read(model, moved_to[None], text)[3], text.labels[0])
+        (gradient,) = torch.autograd.grad(loss, leaf)
+        change = (gradient[..., None] * units).sum(1)
+        change = 0.05 * change / change.abs().max().clamp_min(1e-30)
+        wanted = label_loss(read(model, model.embed(text), text)[3], text.labels[0])
+        wanted = wanted + label_loss(read(model, (embedded + change)[None], text)[3], text.labels[0])
+        torch.testing.assert_close(losses[row], wanted, atol=1e-8, rtol=0)
