@@ -25,6 +25,9 @@ is and by lambda."""
 SPARSE, DENSE = ("mock-1", "mock-2", "mock-5", "mock-10"), ("mock-1q", "mock-2q", "mock-3q", "mock-4q")
 """Mock sets with few informative words, and those in which a quarter of the words or more are; each in order."""
 MOCKS = (*SPARSE, *DENSE)
+REAL = ("sst2", "imdb", "ag_news", "newsgroups_sports")
+SETS = (*MOCKS, *REAL)
+"""As the paper's tables order them."""
 
 CAP, TVD, JS = "attefa.cap", "adversarial_models.tvd_{}".format, "adversarial_models.js_{}".format
 NEEDED = (CAP, TVD(1))
@@ -37,7 +40,8 @@ def family_of(cell: Cell) -> Family:
 
 def base_cells(results: Results) -> list[Cell]:
     """The cells with adversaries trained by AtteFa's loss: the paper's, then the variants it leaves to others."""
-    return [*results.select(*NEEDED), *results.select(*NEEDED, role=FUTURE)]
+    own = sorted(results.select(*NEEDED), key=lambda cell: (SETS.index(cell.data), cell.encoder))
+    return [*own, *results.select(*NEEDED, role=FUTURE)]
 
 
 def lambda_cells(results: Results) -> list[Cell]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log, nan
+from typing import Any
 
 import torch
 
@@ -17,8 +18,8 @@ from heedful.papers.attefa.claims import (
     MOCKS,
     NAME,
     NEEDED,
+    SETS,
     TRANSFORMER,
-    TWO_CLUSTERS,
     base_cells,
     claims,
     family_of,
@@ -44,8 +45,9 @@ from heedful.papers.reproduction import (
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 
-REAL = ("sst2", "imdb", "ag_news", "newsgroups_sports")
+CHEAPEST_FIRST = ("sst2", "newsgroups_sports", "ag_news", *MOCKS, "imdb")
 WITH_LAMBDAS = ("sst2", "imdb")
+MOST_WORDS = {"small": 100, "medium": 120, "paper": None}
 LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)
 """How much the divergence counts in Wiegreffe and Pinter's loss, whose TVD is half of ours."""
 
@@ -71,44 +73,65 @@ class BaseModel:
         return f"{self.encoder}, {self.method}" if self.method else self.encoder
 
 
-PAPER_MODELS = (BaseModel(BILSTM), BaseModel(MLP))
+PAPER_MODELS = (BaseModel(MLP), BaseModel(BILSTM))
 FOUR_CLASSES = {"data.classes": 4, "training.metric": "accuracy"}
 FUTURE_MODELS = (
-    BaseModel("cnn"),
-    BaseModel("gru"),
-    BaseModel("identity"),
-    BaseModel(BILSTM, "temperature 3", {"network.temperature": 3.0}),
-    BaseModel(BILSTM, "words at the start", {"data.positions": "start"}),
-    BaseModel(BILSTM, "words at the end", {"data.positions": "end"}),
-    BaseModel(BILSTM, "words that agree by .7", {"data.agreement": 0.7}),
-    BaseModel(BILSTM, "4 classes", FOUR_CLASSES),
-    BaseModel(MLP, "4 classes", FOUR_CLASSES),
+    *(
+        ("mock-5", model)
+        for model in (
+            BaseModel("cnn"),
+            BaseModel("gru"),
+            BaseModel("identity"),
+            BaseModel(BILSTM, "words at the start", {"data.positions": "start"}),
+            BaseModel(BILSTM, "words in the middle", {"data.positions": "middle"}),
+            BaseModel(BILSTM, "words at the end", {"data.positions": "end"}),
+            BaseModel(BILSTM, "words that agree by .7", {"data.agreement": 0.7}),
+            BaseModel(BILSTM, "4 classes", FOUR_CLASSES),
+            BaseModel(MLP, "4 classes", FOUR_CLASSES),
+            BaseModel(BILSTM, "dot attention", {"network.attention": "dot"}),
+            BaseModel(MLP, "dot attention", {"network.attention": "dot"}),
+        )
+    ),
+    *(
+        (source, BaseModel(encoder, f"temperature {temperature}", {"network.temperature": temperature}))
+        for source, temperature in (("mock-1", 0.3), ("mock-2", 0.3), ("mock-3q", 3.0), ("mock-4q", 3.0))
+        for encoder in (MLP, BILSTM)
+    ),
 )
-"""What the paper leaves as future work: on mock-5, at medium scale and above."""
+"""What the paper leaves as future work, and on which set: at medium scale and above."""
 
 TRANSFORMER_SETS = {
     "small": ("sst2",),
     "medium": ("mock-1", "mock-5", "mock-1q", "mock-4q", "sst2"),
-    "paper": (*MOCKS, *REAL),
+    "paper": SETS,
 }
 """Where the paper's questions are asked again of a transformer, which it names as future work."""
 
+TRAINING: dict[str, Any] = {
+    "optimizer": "amsgrad",
+    "learning_rate": 1e-3,
+    "weight_decay": 1e-5,
+    "batch_size": 32,
+    "loss_sum": "sum",
+    "class_weights": True,
+    "metric": "roc_auc",
+}
+"""Of base models: the paper's, and where it says nothing that of the code on which it builds."""
 AUDIT = AuditSettings(tests=("prediction",), examples=None, shown=0)
 
 
 def runs(scale: str) -> list[StudyRun]:
-    """A base model of each kind on each set, and its adversaries."""
+    """A base model of each kind on each set, and its adversaries: what takes least time comes first."""
     small = scale == "small"
-    mocks = ("mock-1", "mock-5", "mock-1q", "mock-2q", "mock-4q") if small else MOCKS
-    real = ("sst2",) if small else REAL
-    study_runs = [_study_run(source, model, scale) for source in (*mocks, *real) for model in PAPER_MODELS]
+    sets = ("sst2", "mock-1", "mock-5", "mock-1q", "mock-2q", "mock-4q") if small else CHEAPEST_FIRST
+    study_runs = [_study_run(source, model, scale) for model in PAPER_MODELS for source in sets]
     study_runs += [
         _study_run(source, model, scale, BY_LAMBDA)
         for source in WITH_LAMBDAS
-        if source in real
+        if source in sets
         for model in PAPER_MODELS
     ]
-    study_runs += [] if small else [_study_run("mock-5", model, scale, FUTURE) for model in FUTURE_MODELS]
+    study_runs += [] if small else [_study_run(source, model, scale, FUTURE) for source, model in FUTURE_MODELS]
     return [
         *study_runs,
         *(_study_run(source, BaseModel(TRANSFORMER), scale, FUTURE) for source in TRANSFORMER_SETS[scale]),
@@ -118,6 +141,7 @@ def runs(scale: str) -> list[StudyRun]:
 
 def _study_run(source: str, model: BaseModel, scale: str, role: str = "") -> StudyRun:
     by_lambda = role in (BY_LAMBDA, FUTURE_BY_LAMBDA)
+    training = _adversary_training(_size(model, scale))
     return StudyRun(
         data=source,
         model=f"{model.label}, by lambda" if by_lambda else model.label,
@@ -126,61 +150,72 @@ def _study_run(source: str, model: BaseModel, scale: str, role: str = "") -> Stu
         role=role,
         run=RunWithBase(_run(source, model, scale)),
         audit=AUDIT,
-        adversaries=_adversaries_by_lambda(scale) if by_lambda else _same_adversaries(source, model, scale),
+        adversaries=_adversaries_by_lambda(training) if by_lambda else _same_adversaries(training, scale, role),
     )
 
 
-def _same_adversaries(source: str, model: BaseModel, scale: str) -> tuple[Adversary, ...]:
-    """As many as the claims need: two, but five where a claim is about how the adversaries of one model differ."""
-    clusters = scale == "medium" and source in TWO_CLUSTERS and model.encoder == MLP
-    seeds = ADVERSARY_SEEDS if scale == "paper" else ADVERSARY_SEEDS[: 5 if clusters else 2]
-    return tuple(Adversary(seed, _adversary_training(scale)) for seed in seeds)
+def _size(model: BaseModel, scale: str) -> str:
+    """The scale at which a model is trained: transformers of scale medium stay as they were, small."""
+    return "small" if scale == "medium" and model.encoder == TRANSFORMER else scale
 
 
-def _adversaries_by_lambda(scale: str) -> tuple[Adversary, ...]:
+def _same_adversaries(training: Mapping[str, object], scale: str, role: str) -> tuple[Adversary, ...]:
+    """Nine, as in the paper; two at scale small, and at medium of what the paper leaves to others."""
+    few = scale == "small" or (scale == "medium" and role == FUTURE)
+    return tuple(Adversary(seed, training) for seed in ADVERSARY_SEEDS[: 2 if few else None])
+
+
+def _adversaries_by_lambda(training: Mapping[str, object]) -> tuple[Adversary, ...]:
     """An adversary of Wiegreffe and Pinter's for each lambda."""
-    training = {**_adversary_training(scale), "method": "adversary_kl"}
+    by_lambda = {**training, "method": "adversary_kl"}
     return tuple(
-        Adversary(ADVERSARY_SEEDS[0], {**training, "options": {"weight": weight, "tvd_weight": 0.5}})
+        Adversary(ADVERSARY_SEEDS[0], {**by_lambda, "options": {"weight": weight, "tvd_weight": 0.5}})
         for weight in LAMBDAS
     )
 
 
-def _adversary_training(scale: str) -> dict[str, object]:
-    """How adversaries are trained: as in the paper, or just long enough to leave their plateau."""
-    if scale == "paper":
-        return {"selection": "paper"}
+def _adversary_training(size: str) -> dict[str, object]:
+    """How adversaries are trained: as in the paper; or for fewer epochs, chosen on dev."""
+    if size == "paper":
+        return {"selection": "paper", "min_epochs": 1}
+    if size == "medium":
+        return {"epochs": 24, "min_epochs": 12, "patience": 4}
     return {"epochs": 16, "min_epochs": 14, "patience": 3, "batch_size": 16}
 
 
 def _run(source: str, model: BaseModel, scale: str) -> Run:
-    """The base model: the paper's sizes at its scale; below, sizes at which adversaries soon leave their plateau."""
-    full, encoder = scale == "paper", ENCODERS.get(model.encoder, model.encoder)
-    data, text, network = _mock(source, scale) if source in MOCKS else _real(source, scale)
-    small_size = 64 if encoder in ("average", "cnn") else 32
-    size = {"encoder": encoder, "hidden_size": 128 if full else small_size, "activation": "tanh"}
+    """The base model: the paper's sizes at its scale; at medium its data and rate; below, what is quickly learnt."""
+    size, encoder = _size(model, scale), ENCODERS.get(model.encoder, model.encoder)
+    token_wise = encoder in ("average", "cnn")
+    data, text, network = _mock(source, size) if source in MOCKS else _real(source, scale)
+    units = {"small": 64 if token_wise else 32, "medium": 128 if token_wise else 32, "paper": 128}[size]
     # A model that reads each word alone needs the paper's eight epochs to be confident in its predictions.
-    epochs = 8 if full or encoder == "average" else 3
+    epochs = 3 if size == "small" and encoder != "average" else 8
     run = Run(
         data=data,
         text=text,
-        network=update_settings(network, size),
-        training=TrainingSettings(**NEVER_EARLY, epochs=epochs),
-        seed=10,
+        network=update_settings(network, {"encoder": encoder, "hidden_size": units, "activation": "tanh"}),
+        training=TrainingSettings(**NEVER_EARLY, **TRAINING, epochs=epochs),
+        # No adversary has this seed, so that none starts at the weights of its base; the small transformers stay.
+        seed=10 if model.encoder == TRANSFORMER else 0,
     )
-    fast = {"data.train_limit": 2_000, "data.test_limit": 500, "training.learning_rate": 5e-3}
-    changes = {"training.selection": "paper"} if full else fast
+    changes: dict[str, object] = {
+        "small": {"data.train_limit": 2_000, "data.test_limit": 500, "training.learning_rate": 5e-3},
+        "medium": {"data.train_limit": None, "data.test_limit": 1_000},
+        "paper": {"training.selection": "paper"},
+    }[size]
     return update_settings(run, {**changes, **model.changes})
 
 
-def _mock(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:
-    full = scale == "paper"
-    data = DataSettings(source=source, lexicon="hu_liu" if full else "heedful")
-    return data, TextSettings(), NetworkSettings(embed_size=300 if full else 64, **NORMAL_START)
+def _mock(source: str, size: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:
+    if size == "small":
+        return DataSettings(source=source), TextSettings(), NetworkSettings(embed_size=64, **NORMAL_START)
+    return DataSettings(source=source, lexicon="hu_liu"), TextSettings(), VECTORS
 
 
 def _real(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkSettings]:
-    return data_of(source, scale), text_of(source, scale), VECTORS
+    text = update_settings(text_of(source, scale), {"max_tokens": MOST_WORDS[scale]})
+    return data_of(source, scale), text, VECTORS
 
 
 def tables(results: Results) -> list[Table]:

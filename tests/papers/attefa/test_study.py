@@ -1,5 +1,7 @@
+from heedful.jobs.planning import adversary_of
 from heedful.papers import STUDIES
 from heedful.papers.reproduction import Results
+from heedful.settings.validation import update_settings
 from support.synthetic_results import results_of
 
 STUDY = STUDIES["attefa"]
@@ -15,12 +17,38 @@ def test_a_model_by_lambda_has_an_adversary_for_each_lambda_and_the_same_base():
     assert [adversary.seed for adversary in base.adversaries] == [10, 50]
 
 
+def test_each_of_the_paper_s_cells_has_nine_adversaries_and_none_starts_where_its_base_does():
+    own = [each for each in STUDY.runs_at("medium") if not each.role]
+    assert len(own) == 24 and {len(each.adversaries) for each in own} == {9}
+    for scale in ("small", "medium", "paper"):
+        for each in (each for each in STUDY.runs_at(scale) if each.encoder != "transformer"):
+            assert each.run.run.seed not in {adversary.seed for adversary in each.adversaries}
+    mock = next(each.run.run for each in own if each.data == "mock-1")
+    assert mock.data.lexicon == "hu_liu" and mock.data.train_limit is None and mock.network.vectors is not None
+    assert mock.training.learning_rate == 1e-3
+
+
+def test_at_the_paper_s_scale_an_adversary_stops_after_ten_epochs_without_improvement_however_early():
+    base = next(each for each in STUDY.runs_at("paper") if not each.role)
+    run = update_settings(base.run.run, {"data.fingerprint": "f", "network.vectors_fingerprint": "v"})
+    training = adversary_of(run, 10, base.adversaries[0].changes).training
+    assert (training.epochs, training.patience, training.min_epochs, training.selection) == (80, 10, 1, "paper")
+
+
 def test_future_work_is_kept_apart_and_changes_one_thing_each():
-    future = {each.model: each.run.run for each in STUDY.runs_at("medium") if each.role == "future work"}
-    assert len(future) == 10 and {"cnn", "bilstm, temperature 3", "mlp, 4 classes", "transformer"} < set(future)
-    four = future["mlp, 4 classes"]
+    runs = {(each.data, each.model): each.run.run for each in STUDY.runs_at("medium") if each.role == "future work"}
+    four = runs["mock-5", "mlp, 4 classes"]
     assert (four.network.encoder, four.training.metric) == ("average", "accuracy")
-    assert future["bilstm, words at the end"].data.positions == "end"
+    assert {f"bilstm, words {where}" for where in ("at the start", "in the middle", "at the end")} < {
+        model for _, model in runs
+    }
+    own = {(each.data, each.model): each.run.run for each in STUDY.runs_at("medium") if not each.role}
+    # Cooler attention where informative words are rare, warmer where they are frequent: as the paper conjectures.
+    for source, temperature in (("mock-1", 0.3), ("mock-2", 0.3), ("mock-3q", 3.0), ("mock-4q", 3.0)):
+        for encoder in ("mlp", "bilstm"):
+            run = runs[source, f"{encoder}, temperature {temperature}"]
+            assert run == update_settings(own[source, encoder], {"network.temperature": temperature})
+    assert runs["mock-5", "mlp, dot attention"].network.attention == "dot"
     assert {each.model for each in STUDY.runs_at("small") if each.role == "future work"} == {"transformer"}
 
 
