@@ -152,7 +152,7 @@ def test_the_page_escapes_words_and_folds_parts_and_long_tables(report):
     for name, number in parts:
         cells = f'<tr><td>{name}</td><td class="value">{number}</td></tr>'
         assert cells in html and cells not in unfolded
-    first, *_ = report.tables
+    first = next(table for table in report.tables if not is_long(table))
     rows = first.rows * (MOST_ROWS // len(first.rows) + 1)
     tables = [replace(first, name="Short"), replace(first, name="Long", rows=rows)]
     html = render_study(replace(report, tables=tables))

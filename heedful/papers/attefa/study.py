@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import isnan, log, nan
-from typing import Any
 
 import torch
 
@@ -50,11 +49,9 @@ from heedful.papers.reproduction import (
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
 
+FIXED = study_file(NAME, "settings.toml")
 CHEAPEST_FIRST = ("sst2", "newsgroups_sports", "ag_news", *MOCKS, "imdb")
 MOST_WORDS = {"small": 100, "medium": 120, "paper": None}
-LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)
-"""How much the divergence counts in Wiegreffe and Pinter's loss, whose TVD is half of ours."""
-
 ENCODERS = {MLP: "average"}
 """What the encoder of a model is called in settings, where it is not the same."""
 
@@ -78,30 +75,15 @@ class BaseModel:
 
 
 PAPER_MODELS = (BaseModel(MLP), BaseModel(BILSTM))
-FOUR_CLASSES = {"data.classes": 4, "training.metric": "accuracy"}
-FUTURE_MODELS = (
+FUTURE_MODELS = [
+    *((each["data"], BaseModel(**{name: each[name] for name in each if name != "data"})) for each in FIXED["future"]),
     *(
-        ("mock-5", model)
-        for model in (
-            BaseModel("cnn"),
-            BaseModel("gru"),
-            BaseModel("identity"),
-            BaseModel(BILSTM, "words at the start", {"data.positions": "start"}),
-            BaseModel(BILSTM, "words in the middle", {"data.positions": "middle"}),
-            BaseModel(BILSTM, "words at the end", {"data.positions": "end"}),
-            BaseModel(BILSTM, "words that agree by .7", {"data.agreement": 0.7}),
-            BaseModel(BILSTM, "4 classes", FOUR_CLASSES),
-            BaseModel(MLP, "4 classes", FOUR_CLASSES),
-            BaseModel(BILSTM, "dot attention", {"network.attention": "dot"}),
-            BaseModel(MLP, "dot attention", {"network.attention": "dot"}),
-        )
-    ),
-    *(
-        (source, BaseModel(encoder, f"temperature {temperature}", {"network.temperature": temperature}))
-        for source, temperature in (("mock-1", 0.3), ("mock-2", 0.3), ("mock-3q", 3.0), ("mock-4q", 3.0))
+        (source, BaseModel(encoder, f"temperature {each['temperature']}", {"network.temperature": each["temperature"]}))
+        for each in FIXED["temperatures"]
+        for source in each["data"]
         for encoder in (MLP, BILSTM)
     ),
-)
+]
 """What the paper leaves as future work, and on which set: at medium scale and above."""
 
 TRANSFORMER_SETS = {
@@ -111,16 +93,6 @@ TRANSFORMER_SETS = {
 }
 """Where the paper's questions are asked again of a transformer, which it names as future work."""
 
-TRAINING: dict[str, Any] = {
-    "optimizer": "amsgrad",
-    "learning_rate": 1e-3,
-    "weight_decay": 1e-5,
-    "batch_size": 32,
-    "loss_sum": "sum",
-    "class_weights": True,
-    "metric": "roc_auc",
-}
-"""Of base models: the paper's, and where it says nothing that of the code on which it builds."""
 AUDIT = AuditSettings(tests=("prediction",), examples=None, shown=0)
 
 
@@ -145,7 +117,7 @@ def runs(scale: str) -> list[StudyRun]:
 
 def _study_run(source: str, model: BaseModel, scale: str, role: str = "") -> StudyRun:
     by_lambda = role in (BY_LAMBDA, FUTURE_BY_LAMBDA)
-    training = _adversary_training(_size(model, scale))
+    size, few = _size(model, scale), scale == "small" or (scale == "medium" and role == FUTURE)
     return StudyRun(
         data=source,
         model=f"{model.label}, by lambda" if by_lambda else model.label,
@@ -154,7 +126,7 @@ def _study_run(source: str, model: BaseModel, scale: str, role: str = "") -> Stu
         role=role,
         run=RunWithBase(_run(source, model, scale)),
         audit=AUDIT,
-        adversaries=_adversaries_by_lambda(training) if by_lambda else _same_adversaries(training, scale, role),
+        adversaries=_adversaries_by_lambda(size) if by_lambda else _same_adversaries(size, few),
     )
 
 
@@ -163,28 +135,19 @@ def _size(model: BaseModel, scale: str) -> str:
     return "small" if scale == "medium" and model.encoder == TRANSFORMER else scale
 
 
-def _same_adversaries(training: Mapping[str, object], scale: str, role: str) -> tuple[Adversary, ...]:
-    """Nine, as in the paper; two at scale small, and at medium of what the paper leaves to others."""
-    few = scale == "small" or (scale == "medium" and role == FUTURE)
-    return tuple(Adversary(seed, training) for seed in ADVERSARY_SEEDS[: 2 if few else None])
+def _same_adversaries(size: str, few: bool) -> tuple[Adversary, ...]:
+    """Nine, as in the paper; two of what is small, and at medium of what the paper leaves to others."""
+    return tuple(Adversary(seed, FIXED["adversaries"][size]) for seed in ADVERSARY_SEEDS[: 2 if few else None])
 
 
-def _adversaries_by_lambda(training: Mapping[str, object]) -> tuple[Adversary, ...]:
-    """An adversary of Wiegreffe and Pinter's for each lambda."""
-    by_lambda = {**training, "method": "adversary_kl"}
+def _adversaries_by_lambda(size: str) -> tuple[Adversary, ...]:
+    """An adversary of Wiegreffe and Pinter's for each lambda; their TVD is half of ours."""
+    theirs, own = FIXED["by_lambda"], FIXED["adversaries"][size]
+    training = {**own, **(theirs["training"] if size != "small" else {}), "method": "adversary_kl"}
     return tuple(
-        Adversary(ADVERSARY_SEEDS[0], {**by_lambda, "options": {"weight": weight, "tvd_weight": 0.5}})
-        for weight in LAMBDAS
+        Adversary(ADVERSARY_SEEDS[0], {**training, "options": {"weight": weight, "tvd_weight": 0.5}})
+        for weight in theirs["lambdas"]
     )
-
-
-def _adversary_training(size: str) -> dict[str, object]:
-    """How adversaries are trained: as in the paper; or for fewer epochs, chosen on dev."""
-    if size == "paper":
-        return {"selection": "paper", "min_epochs": 1}
-    if size == "medium":
-        return {"epochs": 24, "min_epochs": 12, "patience": 4}
-    return {"epochs": 16, "min_epochs": 14, "patience": 3, "batch_size": 16}
 
 
 def _run(source: str, model: BaseModel, scale: str) -> Run:
@@ -199,7 +162,7 @@ def _run(source: str, model: BaseModel, scale: str) -> Run:
         data=data,
         text=text,
         network=update_settings(network, {"encoder": encoder, "hidden_size": units, "activation": "tanh"}),
-        training=TrainingSettings(**NEVER_EARLY, **TRAINING, epochs=epochs),
+        training=TrainingSettings(**NEVER_EARLY, **FIXED["training"], epochs=epochs),
         # No adversary has this seed, so that none starts at the weights of its base; the small transformers stay.
         seed=10 if model.encoder == TRANSFORMER else 0,
     )

@@ -19,6 +19,11 @@ def test_a_model_by_lambda_has_an_adversary_for_each_lambda_and_the_same_base():
     assert weights == [1e-4, 1e-3, 1e-2, 1e-1]
     assert {adversary.changes["method"] for adversary in by_lambda.adversaries} == {"adversary_kl"}
     assert [adversary.seed for adversary in base.adversaries] == [10, 50]
+    medium = {(each.data, each.model): each.adversaries[0].changes for each in STUDY.runs_at("medium")}
+    theirs = {"loss_sum": "sum", "class_weights": True, "selection": "train"}
+    assert (
+        theirs.items() <= medium["sst2", "mlp, by lambda"].items() and not theirs.keys() & medium["sst2", "mlp"].keys()
+    )
 
 
 def test_each_of_the_paper_s_cells_has_nine_adversaries_and_none_starts_where_its_base_does():
