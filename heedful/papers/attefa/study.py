@@ -196,8 +196,8 @@ PRINTED = (*MOCKS, *NO_DATA, *REAL)
 
 def tables(results: Results) -> list[Table]:
     """The paper's tables and statements; then the family, its future work, and a transformer."""
-    own = {(cell.data, cell.encoder): cell for cell in base_cells(results)}
-    cells = {(data, encoder): own.get((data, encoder)) for data in PRINTED for encoder in (BILSTM, MLP)}
+    places = [(data, encoder) for data in PRINTED for encoder in (BILSTM, MLP)]
+    cells = {(data, encoder): paper_cell(results, data, encoder) for data, encoder in places}
     future = results.select(*NEEDED, role=FUTURE)
     return [
         _sizes(cells),
@@ -206,7 +206,7 @@ def tables(results: Results) -> list[Table]:
         _statements(cells),
         _seeds("Table 4", "mock sets", {place: cell for place, cell in cells.items() if place[0] in MOCKS}),
         _seeds("Table 5", "real-life sets", {place: cell for place, cell in cells.items() if place[0] not in MOCKS}),
-        _members([*own.values(), *future]),
+        _members(base_cells(results)),
         _future([cell for cell in future if cell.encoder != TRANSFORMER], cells),
         _transformer(results),
     ]

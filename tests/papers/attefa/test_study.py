@@ -105,6 +105,19 @@ def test_table_3_has_mean_and_standard_deviation_each_next_to_the_paper_s():
     assert entries["AtteFa, s.d."].paper == 0.0024
 
 
+def test_what_the_paper_leaves_to_others_never_stands_in_its_own_tables():
+    results = results_of(STUDY, "medium")
+    table_3, future = (table for table in STUDY.tables(results) if table.name in ("Table 3", "Future work"))
+    entries = {about[:2]: row for about, row in table_3.rows}["mock-1", "mlp"]
+    (own,), (cooler,) = (
+        families(results.find("attefa.cap", data="mock-1", encoder="mlp", method=method, role=role).columns)
+        for method, role in (("", ""), ("temperature 0.3", "future work"))
+    )
+    assert entries[table_3.columns.index("AtteFa")].ours.value == pytest.approx(own.mean) != pytest.approx(cooler.mean)
+    row = {about[:2]: row for about, row in future.rows}["mock-1", "mlp, temperature 0.3"]
+    assert [row[place].ours.value for place in (1, 2)] == pytest.approx([cooler.mean, own.mean])
+
+
 def test_statements_with_a_number_follow_from_the_paper_s_own_table():
     table = {about[1]: row[0] for about, row in STUDY.tables(results_of(STUDY))[3].rows}
     assert table["its gap to the largest AtteFa, 1"].paper == pytest.approx(1 - 0.8153)
