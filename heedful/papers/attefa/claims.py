@@ -196,9 +196,8 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
     """Figures 1 and 2, redrawn from our rows, with the paper's numbers; and what Figure 1 does not show."""
     cells = base_cells(results)
     own = [cell for cell in cells if not cell.role]
-    real, others = (
-        [cell for cell in cells if (cell in own and cell.data in REAL) == is_real] for is_real in (True, False)
-    )
+    real = [cell for cell in own if cell.data in REAL]
+    others = [cell for cell in cells if cell.role or cell.data in MOCKS]
     drawn = [cell for cell in own if cell.data in LAMBDA_SETS]
     return [
         *_over_seeds(
