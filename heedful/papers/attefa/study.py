@@ -185,7 +185,7 @@ def _real(source: str, scale: str) -> tuple[DataSettings, TextSettings, NetworkS
     return data_of(source, scale), text, VECTORS
 
 
-MEASURES = ("epochs", "adversary_f1", "tvd", "jsd", "attefa")
+PRINTED_AS = ("epochs", "adversary_f1", "tvd", "jsd", "attefa")
 TITLES = ("epoch", "F1", "TVD", "JSD", "AtteFa")
 """The columns of Tables 3 to 5, as `published.csv` and as the paper call them."""
 
@@ -260,7 +260,7 @@ def _adversaries(cells: Cells) -> Table:
     rows = []
     for (data, model), cell in cells.items():
         ours, entries = _by_adversary(cell) if cell else {}, []
-        for measure in MEASURES:
+        for measure in PRINTED_AS:
             mean, spread = map(_single, _mean_and_spread(ours[measure]) if ours else (nan, nan))
             place = {"item": "Table 3", "data": data, "model": model, "measure": measure}
             printed = published(NAME).filter(**place)["spread"].item()
@@ -364,7 +364,7 @@ def _seeds(name: str, sets: str, cells: Cells) -> Table:
                     None if place is None else _single(ours[measure][place]),
                     number(NAME, item=name, data=data, model=model, measure=f"{measure} seed={seed}"),
                 )
-                for measure in MEASURES
+                for measure in PRINTED_AS
             )
             rows.append(((data, model, str(seed), "" if place is None else outcomes[place]), entries))
     note = (
