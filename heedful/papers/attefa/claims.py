@@ -179,9 +179,11 @@ def _tempered(results: Results) -> list[str]:
     """What AtteFa is at other temperatures, at which the paper expects more faithful attention, in a sentence."""
     tempered = [cell for cell in results.select(*NEEDED, role=FUTURE) if "temperature" in cell.method]
     pairs = [(cell, base) for cell in tempered if (base := paper_cell(results, cell.data, cell.encoder))]
-    said = [f"{cell.data}, {cell.model}: {_mean(cell)} instead of {_mean(base)}" for cell, base in pairs]
+    changes = [f"{cell.data}, {cell.model}: {_mean(cell)} instead of {_mean(base)}" for cell, base in pairs]
     expects = "At a lower temperature where informative words are rare, and at a higher one where they are frequent, "
-    return [f"{expects}the paper expects attention to be more faithful. AtteFa: {'; '.join(said)}."] if said else []
+    return (
+        [f"{expects}the paper expects attention to be more faithful. AtteFa: {'; '.join(changes)}."] if changes else []
+    )
 
 
 def _mean(cell: Cell) -> str:
