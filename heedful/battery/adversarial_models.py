@@ -27,6 +27,9 @@ from heedful.types import Model, Trace
 # Predictions this close to the best constant one, for all but this share of the texts, are the same for every text.
 SAME, STRAY = 0.1, 0.01
 
+GAVE_UP, NO_BETTER, BETTER = "gave up", "no better than a constant answer", "better than a constant answer"
+"""What becomes of a trained adversary."""
+
 Measures = Mapping[str, Float[Tensor, " text"]]
 """Measures by name, one value a text."""
 
@@ -84,6 +87,16 @@ class Family:
     constant: Member
     rescaled: Member
     frozen: Member | None
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """What became of each seed: it gave up; or, by the loss that it minimises, whether it beat a constant answer.
+
+        An adversary that did not give up, yet has no less loss than the constant one, says as little.
+        """
+        beaten = [member.loss < self.constant.loss for member in self.seeds]
+        ways = zip(self.seeds, beaten, strict=True)
+        return tuple(GAVE_UP if member.gave_up else BETTER if beats else NO_BETTER for member, beats in ways)
 
 
 def attefa(
@@ -362,12 +375,13 @@ def _per_divergence(members: Sequence[Member | None]) -> Float[Tensor, "seed 1"]
 def _details(columns: Columns) -> dict[str, float]:
     """Every adversary's score and whether it gave up; over several base models, the mean."""
     by_seed = families(columns)
-    gave_up = [float(sum(member.gave_up is True for member in each.seeds)) for each in by_seed]
+    outcomes = [outcome for each in by_seed for outcome in each.outcomes]
     details = {
         "mean over adversaries": sum(each.mean for each in by_seed) / len(by_seed),
         "standard deviation": sum(each.spread for each in by_seed) / len(by_seed),
         "adversaries": float(len(by_seed[0].seeds)),
-        "that gave up": sum(gave_up) / len(gave_up),
+        "that gave up": outcomes.count(GAVE_UP) / len(by_seed),
+        "that did not, and are no better than a constant answer": outcomes.count(NO_BETTER) / len(by_seed),
         "by the cap instead of ln 2": sum(each.seeds[each.best].attefa_of_cap for each in by_seed) / len(by_seed),
         "if weights may grow without limit": sum(each.rescaled.attefa for each in by_seed) / len(by_seed),
     }

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from heedful.battery.adversarial_models import (
+    BETTER,
+    GAVE_UP,
+    NO_BETTER,
     adversary_rows,
     attefa,
     base_rows,
@@ -179,6 +182,14 @@ def test_the_family_by_hand():
     assert members.best == 1
     assert members.mean == pytest.approx(sum(values) / 2)
     assert members.spread == pytest.approx((values[0] - values[1]) / 2)
+
+
+def test_an_adversary_that_did_not_give_up_may_be_no_better_than_a_constant_answer():
+    """One moves its predictions nearly as far as a constant answer does, and its attention not at all."""
+    lost = adversary_rows(ATTENTION, SURE.flip(-1).lerp(SURE, 0.2), ATTENTION, SURE, ITEMS)
+    members = family(base_rows(ATTENTION, SURE, ITEMS), [CONSTANT, lost, WON])
+    assert members.seeds[1].gave_up is False and members.seeds[1].loss > members.constant.loss
+    assert members.outcomes == (GAVE_UP, NO_BETTER, BETTER)
 
 
 def test_the_members_that_need_no_training():

@@ -69,7 +69,8 @@ def _usable(words: Iterable[str], in_both: set[str], tokenizer: WordTokenizer) -
     return tuple(word for word in words if word not in in_both and tokenizer.split(word)[0] == (word,))
 
 
-FILLER = "filler"
+FILLER = {"heedful": "filler", "hu_liu": "something"}
+"""The one word that fills the rest of a text, by lexicon: with Hu and Liu's it is that of the paper."""
 LABELS = ("negative", "positive")
 TRAIN, TEST = 8_000, 1_000
 SHORTEST, LONGEST = 50, 100
@@ -110,6 +111,7 @@ class Recipe:
     labels: tuple[str, ...]
     lists: tuple[tuple[str, ...], ...]
     amount: Amount
+    filler: str
     positions: str
     agreement: float
 
@@ -155,7 +157,7 @@ def _recipe(data: DataSettings, text: TextSettings) -> Recipe:
             f"lexicon='{data.lexicon}' has too few words for {data.classes} classes: {sum(map(len, opinions))}. "
             "Lower `classes`, or use another lexicon."
         )
-    return Recipe(labels, lists, amount, data.positions, data.agreement)
+    return Recipe(labels, lists, amount, FILLER[data.lexicon], data.positions, data.agreement)
 
 
 def class_words(opinions: Lexicon, classes: int) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -189,7 +191,7 @@ def _draw_text(recipe: Recipe, label: int, generator: torch.Generator, for_other
     places = _places(length, recipe.amount.of(length), recipe.positions, generator)
     own = dict(zip(places, _words(recipe.lists[label], len(places), generator), strict=True))
     others = _others(recipe, label, places, for_others)
-    words = [FILLER] * length
+    words = [recipe.filler] * length
     for place, word in (own | others).items():
         words[place] = word
     rationale = tuple((place, place + 1) for place in places if place not in others)

@@ -8,10 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.battery.adversarial_models import Family, families
+from heedful.battery.adversarial_models import BETTER, GAVE_UP, NO_BETTER, Family, families
 from heedful.battery.question import Values
+from heedful.formatting import format_number
+from heedful.jobs.planning import ADVERSARY_SEEDS
 from heedful.measures import kendall_tau
 from heedful.papers.charts import planes, strips
+from heedful.papers.published import number
 from heedful.papers.reproduction import Cell, Results
 from heedful.papers.study_figures import Heading, study_figure
 from heedful.report.figure import Figure
@@ -25,6 +28,10 @@ is and by lambda."""
 SPARSE, DENSE = ("mock-1", "mock-2", "mock-5", "mock-10"), ("mock-1q", "mock-2q", "mock-3q", "mock-4q")
 """Mock sets with few informative words, and those in which a quarter of the words or more are; each in order."""
 MOCKS = (*SPARSE, *DENSE)
+REAL = ("sst2", "imdb", "ag_news", "newsgroups_sports")
+LAMBDA_SETS = ("sst2", "imdb")
+SETS = (*MOCKS, *REAL)
+"""As the paper's tables order them."""
 
 CAP, TVD, JS = "attefa.cap", "adversarial_models.tvd_{}".format, "adversarial_models.js_{}".format
 NEEDED = (CAP, TVD(1))
@@ -39,7 +46,8 @@ def family_of(cell: Cell) -> Family:
 
 def base_cells(results: Results) -> list[Cell]:
     """The cells with adversaries trained by AtteFa's loss: the paper's, then the variants it leaves to others."""
-    return [*results.select(*NEEDED), *results.select(*NEEDED, role=FUTURE)]
+    own = sorted(results.select(*NEEDED), key=lambda cell: (SETS.index(cell.data), cell.encoder))
+    return [*own, *results.select(*NEEDED, role=FUTURE)]
 
 
 def lambda_cells(results: Results) -> list[Cell]:
@@ -134,13 +142,45 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def remarks(results: Results) -> list[str]:
-    """Which adversaries gave up: their AtteFa says that they failed, not that attention is faithful."""
-    gave_up: dict[str, list[str]] = {"All": [], "Some": [], "None": []}
-    for cell in base_cells(results):
-        lost = [member.gave_up for member in family_of(cell).seeds]
-        if None not in lost:
-            gave_up["All" if all(lost) else "Some" if any(lost) else "None"].append(f"{cell.data}, {cell.model}")
-    return [f"{share} of the adversaries gave up: {'; '.join(names)}." for share, names in gave_up.items() if names]
+    """What became of the adversaries, as AtteFa means little of some; and what other temperatures did."""
+    cells = base_cells(results)
+    return [*(text for outcome, says in SAYS.items() if (text := _became(cells, outcome, says))), *_tempered(results)]
+
+
+SAYS = {
+    GAVE_UP: "They gave up, and predict nearly the same for every text: AtteFa says that they failed, not that "
+    "attention is faithful",
+    NO_BETTER: "They did not give up, but their loss is no lower than that of one answer to every text, so that AtteFa "
+    "says no more",
+    BETTER: "Their loss is lower than that of one answer to every text",
+}
+"""What becomes of adversaries, in words."""
+
+
+def _became(cells: Sequence[Cell], outcome: str, says: str) -> str:
+    """Of which cells adversaries came to this, and how many of how many."""
+    counts = [(cell, family_of(cell).outcomes) for cell in cells]
+    named = [
+        f"{cell.data}, {cell.model} ({outcomes.count(outcome)} of {len(outcomes)})"
+        for cell, outcomes in counts
+        if outcome in outcomes
+    ]
+    return f"{says}: {'; '.join(named)}." if named else ""
+
+
+def _tempered(results: Results) -> list[str]:
+    """What AtteFa is at other temperatures, at which the paper expects more faithful attention, in a sentence."""
+    tempered = [cell for cell in results.select(*NEEDED, role=FUTURE) if "temperature" in cell.method]
+    pairs = [(cell, base) for cell in tempered if (base := paper_cell(results, cell.data, cell.encoder))]
+    changes = [f"{cell.data}, {cell.model}: {_mean(cell)} instead of {_mean(base)}" for cell, base in pairs]
+    expects = "At a lower temperature where informative words are rare, and at a higher one where they are frequent, "
+    return (
+        [f"{expects}the paper expects attention to be more faithful. AtteFa: {'; '.join(changes)}."] if changes else []
+    )
+
+
+def _mean(cell: Cell) -> str:
+    return format_number(family_of(cell).mean, decimals=3)
 
 
 PAPER = "Amini & Kosseim, {}".format
@@ -148,31 +188,47 @@ OTHER = "other encoder"
 
 
 def figures(results: Results) -> list[Figure]:
-    """Figures 1 and 2, redrawn from our rows."""
+    """Figures 1 and 2, redrawn from our rows, with the paper's numbers; and what Figure 1 does not show."""
     cells = base_cells(results)
-    if not cells:
-        return []
+    own = [cell for cell in cells if not cell.role]
+    real = [cell for cell in own if cell.data in REAL]
+    others = [cell for cell in cells if cell.role or cell.data in MOCKS]
+    drawn = [cell for cell in own if cell.data in LAMBDA_SETS]
     return [
-        _over_seeds(pl.concat([_seeds(cell) for cell in cells])),
+        *_over_seeds(
+            Heading("figure_1", "AtteFa over the adversaries' seeds, real-life sets", PAPER("Figure 1")),
+            [*map(_seeds, real), *map(_printed_seeds, real)],
+        ),
         # A line by lambda has the color of its base model.
-        _plane(
-            _frame([(cell.encoder, cell) for cell in cells if not cell.role]),
+        *_plane(
+            pl.concat([_frame([(cell.encoder, cell) for cell in drawn]), _printed_frame(drawn)]),
             _frame([(cell.encoder, cell) for cell in lambda_cells(results)]).sort("data", "series", "x"),
+        ),
+        *_over_seeds(
+            Heading("mock_sets", "AtteFa over the adversaries' seeds, mock sets and variants", ""),
+            list(map(_seeds, others)),
         ),
     ]
 
 
-def _over_seeds(frame: pl.DataFrame) -> Figure:
+def _over_seeds(heading: Heading, frames: Sequence[pl.DataFrame]) -> list[Figure]:
+    if not frames:
+        return []
+    frame = pl.concat(frames)
     described = "; ".join(f"{row}, {encoder}: {value:.2f}" for row, encoder, value in frame.rows())
-    return study_figure(
-        Heading("figure_1", "AtteFa over the adversaries' seeds", PAPER("Figure 1")),
-        strips(frame, "AtteFa", [name for name in (BILSTM, MLP, OTHER) if name in frame["series"]], (0.0, 1.0)),
-        caption=(
-            "Each point is an adversary, the tick their mean. Two clusters mean that some adversaries gave up. Rows "
-            "with a model's name are variants that the paper leaves to future work."
-        ),
-        alt=f"AtteFa of every adversary. {described}.",
+    caption = (
+        "Each point is an adversary, the tick their mean; near what one answer to every text scores (about .5 on "
+        "balanced data), adversaries gave up."
     )
+    paper = " Rows of the paper: its nine adversaries where they could be read from Table 5, else their mean."
+    return [
+        study_figure(
+            heading,
+            strips(frame, "AtteFa", [name for name in (BILSTM, MLP, OTHER) if name in frame["series"]], (0.0, 1.0)),
+            caption=caption + (paper if heading.source else ""),
+            alt=f"AtteFa of every adversary. {described}.",
+        )
+    ]
 
 
 def _seeds(cell: Cell) -> pl.DataFrame:
@@ -186,16 +242,34 @@ def _seeds(cell: Cell) -> pl.DataFrame:
     )
 
 
-def _plane(points: pl.DataFrame, curves: pl.DataFrame) -> Figure:
-    return study_figure(
-        Heading("figure_2", "How far the prediction moved, by how far attention moved", PAPER("Figure 2")),
-        planes(points, curves, "JSD of attention (nats)", "TVD of the prediction", [BILSTM, MLP]),
-        caption=(
-            "Each point is an adversary: further down and to the right is better for it. The lines join adversaries "
-            "trained by Wiegreffe and Pinter's loss, one for each lambda. TVD over one output unit, as printed."
-        ),
-        alt="Mean TVD at mean JSD of every adversary, a panel per data set." + _ends(curves),
-    )
+def _printed_seeds(cell: Cell) -> pl.DataFrame:
+    """The same of the paper's adversaries: each that we could read, else their mean."""
+    place = {"data": cell.data, "model": cell.encoder}
+    seeds = [number(NAME, item="Table 5", measure=f"attefa seed={seed}", **place) for seed in ADVERSARY_SEEDS]
+    known = [seed for seed in seeds if seed is not None] or [_printed(cell, "attefa")]
+    return pl.DataFrame({"row": f"{cell.data}, paper", "series": cell.encoder, "x": known})
+
+
+def _plane(points: pl.DataFrame, curves: pl.DataFrame) -> list[Figure]:
+    if points.is_empty():
+        return []
+    series = [BILSTM, MLP, *map(OF_PAPER, (BILSTM, MLP))]
+    return [
+        study_figure(
+            Heading("figure_2", "How far the prediction moved, by how far attention moved", PAPER("Figure 2")),
+            planes(points, curves, "JSD of attention (nats)", "TVD of the prediction", series),
+            caption=(
+                "Each point is an adversary: further down and to the right is better for it; of the paper's, the mean. "
+                "The lines join adversaries trained by Wiegreffe and Pinter's loss, one for each lambda. TVD over one "
+                "output unit, as printed. The paper draws the LSTM, also on Diabetes and Anemia."
+            ),
+            alt="Mean TVD at mean JSD of every adversary, a panel per dataset." + _ends(curves),
+        )
+    ]
+
+
+OF_PAPER = "{}, paper".format
+SCHEMA = {"data": pl.String, "series": pl.String, "x": pl.Float64, "y": pl.Float64}
 
 
 def _frame(cells: Sequence[tuple[str, Cell]]) -> pl.DataFrame:
@@ -205,8 +279,19 @@ def _frame(cells: Sequence[tuple[str, Cell]]) -> pl.DataFrame:
         for series, cell in cells
         for member in family_of(cell).seeds
     ]
-    schema = {"data": pl.String, "series": pl.String, "x": pl.Float64, "y": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _printed_frame(cells: Sequence[Cell]) -> pl.DataFrame:
+    """The same of the paper's adversaries, a mean for each cell."""
+    rows = [
+        (cell.data, OF_PAPER(cell.encoder), *(_printed(cell, measure) for measure in ("jsd", "tvd"))) for cell in cells
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _printed(cell: Cell, measure: str) -> float | None:
+    return number(NAME, item="Table 3", data=cell.data, model=cell.encoder, measure=measure)
 
 
 def _ends(curves: pl.DataFrame) -> str:

@@ -50,7 +50,7 @@ def test_the_rationale_is_where_the_words_of_the_label_are_and_all_else_is_fille
             assert len(example.rationale) == count
             lexicon = POSITIVE if example.label else NEGATIVE
             for position, token in enumerate(example.tokens):
-                assert (token in lexicon) if position in example.rationale else token == FILLER
+                assert (token in lexicon) if position in example.rationale else token == FILLER["heedful"]
 
 
 def test_a_smaller_set_is_the_beginning_of_a_larger_one(whole):
@@ -86,7 +86,7 @@ def small(source, **settings):
 
 def informative(example):
     """Where the words are that are no filler."""
-    return [place for place, token in enumerate(example.tokens) if token != FILLER]
+    return [place for place, token in enumerate(example.tokens) if token != FILLER["heedful"]]
 
 
 def test_informative_words_stand_together_where_they_are_put_and_are_the_same_words():
@@ -165,6 +165,7 @@ def test_a_lexicon_of_which_nothing_is_whole_is_refused(tmp_path, monkeypatch):
         DataSettings(source="mock-1", lexicon="hu_liu", train_limit=2, test_limit=2), TextSettings(words="spaces")
     )
     assert {example.tokens[example.rationale[0]] for example in mock.train} == {"negative-word", "positive-word"}
+    assert {token for example in mock.train for token in example.tokens if "word" not in token} == {"something"}
 
 
 WAYS = [
@@ -180,7 +181,7 @@ def test_our_lists_are_disjoint_single_words_whole_in_every_way_of_cutting():
         assert len(negative) == len(set(negative)) == len(positive) == len(set(positive)) == 150
         assert not set(negative) & set(positive)
         assert all(re.fullmatch(r"[a-z]+", word) for word in (*negative, *positive))
-        assert FILLER not in (*negative, *positive)
+        assert not set(FILLER.values()) & {*negative, *positive}
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from heedful.papers.attefa.claims import (
     divergence_by_adversary,
     farthest_divergence,
 )
+from heedful.settings import ComparisonModels
 from support.synthetic_results import made_cell, made_results, near, word_on
 
 STUDY = STUDIES["attefa"]
@@ -95,13 +96,26 @@ def test_adversaries_are_compared_with_the_lambda_that_moves_attention_the_most_
     assert farthest_divergence(cell).mean() == pytest.approx(0.5, abs=1e-3)
 
 
-def test_the_page_says_which_adversaries_gave_up():
-    won, lost = attacked("mock-1", "bilstm", WON, WON), attacked("mock-1", "mlp", FAILED, FAILED)
-    constant = {f"adversarial_models.apart_{number}": near(0.0) * 0 for number in (1, 2)}
-    assert STUDY.remarks(made_results(won, replace(lost, columns={**lost.columns, **constant}))) == [
-        "All of the adversaries gave up: mock-1, mlp.",
-        "None of the adversaries gave up: mock-1, bilstm.",
-    ]
+def test_the_page_tells_adversaries_that_gave_up_from_those_that_are_no_better_than_a_constant_answer():
+    won, mixed = attacked("mock-1", "bilstm", WON, WON), attacked("mock-1", "mlp", FAILED, WON, FAILED)
+    # the first adversary predicts the same for every text, the third does not; the loss of neither beats that
+    lost = replace(mixed, columns={**mixed.columns, "adversarial_models.apart_1": near(0.0) * 0})
+    gave_up, no_better, better = STUDY.remarks(made_results(won, lost))
+    assert gave_up.startswith("They gave up") and gave_up.endswith(": mock-1, mlp (1 of 3).")
+    assert no_better.startswith("They did not give up") and no_better.endswith(": mock-1, mlp (1 of 3).")
+    assert better.endswith(": mock-1, bilstm (2 of 2); mock-1, mlp (1 of 3).")
+    files = ComparisonModels(adversaries=lost.runs[:3])
+    table = STUDY.tables(made_results(replace(lost, comparison_models=files)))[2]
+    assert dict((about[:2], about[2]) for about, _ in table.rows)["mock-1", "mlp"] == (
+        "1 of 3 gave up, 1 of 3 no better than a constant answer"
+    )
+
+
+def test_the_page_says_what_other_temperatures_did():
+    base, cooler = attacked("mock-1", "mlp", WON, WON), attacked("mock-1", "mlp", FAILED, role="future work")
+    cooler = replace(cooler, model="mlp, temperature 0.3", method="temperature 0.3")
+    *_, said = STUDY.remarks(made_results(base, cooler))
+    assert said.endswith("AtteFa: mock-1, mlp, temperature 0.3: 0.832 instead of 0.023.")
 
 
 def test_numbers_of_two_texts_and_two_adversaries_by_hand():
