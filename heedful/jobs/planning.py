@@ -20,10 +20,10 @@ ADVERSARY_SEEDS = (10, 50, 257, 500_231, 100_078, 12_504, 90_754_789, 8_988_812,
 
 @dataclass(frozen=True)
 class RunWithBase:
-    """A run to be done, and the run that must be done before because this one refers to it."""
+    """A run to be done, and the run that must be done before because this one refers to it, which may have its own."""
 
     run: Run
-    base: Run | None = None
+    base: "Run | RunWithBase | None" = None
 
 
 @dataclass(frozen=True)
@@ -235,12 +235,12 @@ def resolve(runs: Iterable[RunWithBase | Run]) -> list[RunWithBase]:
             parts[part] = {"data": complete.data, "network": complete.network, "finetune": complete.finetune}
         return Run.model_validate({**dict(run), **parts[part]})
 
-    resolved = []
-    for each in runs:
+    def complete(each: RunWithBase | Run) -> RunWithBase:
         each = each if isinstance(each, RunWithBase) else RunWithBase(each)
-        run, base = known(each.run), known(each.base) if each.base is not None else None
-        resolved.append(RunWithBase(_with_reference(run, key_of(base)) if base else run, base))
-    return resolved
+        run, base = known(each.run), complete(each.base) if each.base is not None else None
+        return RunWithBase(_with_reference(run, key_of(base.run)) if base else run, base)
+
+    return [complete(each) for each in runs]
 
 
 def _fingerprint(run: Run) -> str:
@@ -284,10 +284,13 @@ def unique_runs(runs: Sequence[RunWithBase | Run], store: Store) -> dict[str, Ru
     return runs_by_key(whole) if keys else by_key
 
 
-def runs_by_key(resolved: Sequence[RunWithBase]) -> dict[str, Run]:
-    """Every distinct run, teachers and base runs first."""
+def runs_by_key(resolved: Sequence[RunWithBase | Run]) -> dict[str, Run]:
+    """Every distinct run, teachers first, and each after its base."""
     from heedful.training.teachers import teachers_of
 
-    bases = {key_of(each.base): each.base for each in resolved if each.base is not None}
-    runs = bases | {key_of(each.run): each.run for each in resolved}
+    runs: dict[str, Run] = {}
+    for each in resolved:
+        pair = each if isinstance(each, RunWithBase) else RunWithBase(each)
+        runs |= runs_by_key([pair.base]) if pair.base is not None else {}
+        runs[key_of(pair.run)] = pair.run
     return {key_of(teacher): teacher for run in runs.values() for teacher in teachers_of(run)} | runs

@@ -2,24 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from heedful.battery.question import Values
-from heedful.jobs.planning import RunWithBase
+from heedful.jobs.planning import ADVERSARY_SEEDS, RunWithBase
 from heedful.papers.claim_rule import Part, cell_has_learnt, entry, judge_claims, paired, score_estimate
+from heedful.papers.jain_wallace import study as jain_wallace
 from heedful.papers.jain_wallace.study import VECTORS, data_of, text_of
 from heedful.papers.published import number
-from heedful.papers.reproduction import NEVER_EARLY, Cell, Claim, Entry, Results, Study, StudyRun, Table, study_file
+from heedful.papers.reproduction import Adversary, Cell, Claim, Entry, Results, Study, StudyRun, Table, study_file
 from heedful.papers.study_figures import Heading, by_largest_figure, claims_figure, histogram_figure
 from heedful.report.figure import Figure
 from heedful.settings import AuditSettings, Run, TrainingSettings
 from heedful.settings.validation import update_settings
 
 NAME = "wiegreffe_pinter"
+FIXED = study_file(NAME, "settings.toml")
+"""Every setting that a recipe must fix in addition to those of Jain and Wallace."""
 CORRECT = "prediction.correct"
 LARGEST_TO_SEED, MEAN_TO_SEED, SEED_FLIPS = "seeds.max_js", "seeds.mean_js", "seeds.flips"
 ADVERSARIAL = "adversarial_attention.js"
-OTHER_SEEDS = "other seeds"
-"""The role of the run whose attention is compared with that of other seeds."""
+OTHER_SEEDS, BY_LAMBDA = "other seeds", "by lambda"
+"""The roles of the run whose attention is compared with that of other seeds, and of its adversaries."""
 WITHOUT_NEED = ("ag_news", "newsgroups_sports")
 """The sets on which, by the paper, attention is hardly needed."""
 
@@ -42,7 +46,8 @@ BILSTM_UNIFORM = PaperModel("bilstm, uniform", "bilstm", "uniform")
 MLP = PaperModel("mlp", "mlp", "own")
 MLP_UNIFORM = PaperModel("mlp, uniform", "mlp", "uniform")
 MLP_IMPOSED = PaperModel("mlp, attention of the bilstm", "mlp", "imposed")
-MODELS = (BILSTM, BILSTM_UNIFORM, MLP, MLP_UNIFORM, MLP_IMPOSED)
+MLP_GUIDED = PaperModel("mlp, attention of the adversary", "mlp", "guided")
+MODELS = (BILSTM, BILSTM_UNIFORM, MLP, MLP_UNIFORM, MLP_IMPOSED, MLP_GUIDED)
 
 
 def gain(results: Results, data: str, model: PaperModel, other: PaperModel) -> Values | None:
@@ -51,32 +56,36 @@ def gain(results: Results, data: str, model: PaperModel, other: PaperModel) -> V
     return None if cell is None or compared is None else paired(cell.columns[CORRECT], compared.columns[CORRECT])
 
 
-SETS = ("sst2", "imdb", "ag_news", "newsgroups_sports")
+SETS = ("sst2", "newsgroups_sports", "imdb", "ag_news")
+"""The most valuable first: runs are done in this order."""
 ENCODERS = {"bilstm": "bilstm", "mlp": "average"}
-ATTENTIONS = {"own": "additive", "uniform": "uniform", "imposed": "frozen"}
-FIRST_OTHER_SEED = 100
+ATTENTIONS = {"own": "additive", "uniform": "uniform", "imposed": "frozen", "guided": "frozen"}
 PREDICTION = AuditSettings(tests=("prediction",), examples=None, shown=0)
 SPREAD = AuditSettings(tests=("adversarial_attention",), examples=None, shown=0)
-FEW_SEEDS, ENOUGH_SEEDS = 2, 5
-"""The second: as many as a claim about a single set needs."""
+SEEDS = {"small": 2, "medium": 5, "paper": 5}
+"""How many seeds each model is trained from."""
+OTHERS = {"small": 3, "medium": 8, "paper": 8}
+"""With how many other seeds the BiLSTM of seed 0 is compared, the next ones."""
+LAMBDAS = (1e-4, 5e-4, 1e-3, 1e-2)
+"""How much the divergence counts in the adversary's loss."""
+GUIDING = 5e-4
+"""The lambda of the adversary whose attention guides the MLP."""
+FEWER = {"small": {"epochs": 10, "patience": 3}, "medium": {"epochs": 40, "patience": 5}, "paper": {}}
+"""How the training of adversaries is shortened below the paper's scale."""
 
 
 def runs(scale: str) -> list[StudyRun]:
-    """BiLSTM and MLP, each with its own and uniform attention; the MLP with the BiLSTM's; the BiLSTM's other seeds."""
-    sets = ("sst2", "ag_news", "newsgroups_sports") if scale == "small" else SETS
+    """BiLSTM and MLP, each with its own and uniform attention; the MLP with the BiLSTM's and its adversary's; more."""
+    sets = ("sst2", "newsgroups_sports", "ag_news") if scale == "small" else SETS
     return [
-        study_run
-        for source in sets
-        for study_run in (
-            _compared_with_seeds(source, scale),
-            *(study_run for seed in range(ENOUGH_SEEDS) for study_run in _models(source, scale, seed)),
-        )
+        *(study_run for source in sets for seed in range(SEEDS[scale]) for study_run in _models(source, scale, seed)),
+        *(_by_lambda(source, scale) for source in sets if source not in WITHOUT_NEED),
+        *(_compared_with_seeds(source, scale) for source in sets),
     ]
 
 
 def _compared_with_seeds(source: str, scale: str) -> StudyRun:
     """The BiLSTM whose attention is compared with that of other seeds."""
-    others = range(FIRST_OTHER_SEED, FIRST_OTHER_SEED + {"small": 3, "medium": 5, "paper": 8}[scale])
     return StudyRun(
         data=source,
         model="bilstm, against other seeds",
@@ -85,39 +94,61 @@ def _compared_with_seeds(source: str, scale: str) -> StudyRun:
         role=OTHER_SEEDS,
         run=RunWithBase(_run(source, scale, BILSTM, 0)),
         audit=SPREAD,
-        seeds=tuple(RunWithBase(_run(source, scale, BILSTM, seed)) for seed in others),
+        seeds=tuple(RunWithBase(_run(source, scale, BILSTM, 1 + seed)) for seed in range(OTHERS[scale])),
     )
 
 
-def _models(source: str, scale: str, seed: int) -> list[StudyRun]:
-    """Each model from that seed; the imposed attention is that of the BiLSTM from the same seed.
+def _by_lambda(source: str, scale: str) -> StudyRun:
+    """The BiLSTM and an adversary for each lambda."""
+    adversaries = tuple(
+        Adversary(seed, {name.removeprefix("training."): value for name, value in _adversarial(scale, weight).items()})
+        for seed, weight in product(ADVERSARY_SEEDS[:1], LAMBDAS)
+    )
+    return StudyRun(
+        data=source,
+        model="bilstm, by lambda",
+        encoder=BILSTM.encoder,
+        method=BILSTM.method,
+        role=BY_LAMBDA,
+        run=RunWithBase(_run(source, scale, BILSTM, 0)),
+        audit=PREDICTION,
+        adversaries=adversaries,
+    )
 
-    Below the paper's scale, most models have FEW_SEEDS only; those that a claim about a single set compares have all
-    at medium scale.
-    """
-    bilstm, models = _run(source, scale, BILSTM, seed), MODELS
-    if scale != "paper" and seed >= FEW_SEEDS:
-        models = (BILSTM, BILSTM_UNIFORM) if scale == "medium" and source in WITHOUT_NEED else ()
+
+def _adversarial(scale: str, weight: float) -> dict[str, object]:
+    """How adversaries are trained: their loss counts |dp| of one output unit, half of our TVD."""
+    settings = FIXED["adversary"] | FEWER[scale] | {"options": {"weight": weight, "tvd_weight": 0.5}}
+    return {f"training.{name}": value for name, value in settings.items()}
+
+
+def _models(source: str, scale: str, seed: int) -> list[StudyRun]:
+    """Each model from that seed; imposed is the attention of the BiLSTM from the same seed, or of its adversary."""
+    bilstm = _run(source, scale, BILSTM, seed)
+    adversary = update_settings(bilstm, {**_adversarial(scale, GUIDING), "seed": ADVERSARY_SEEDS[0]})
+    bases = {MLP_IMPOSED: bilstm, MLP_GUIDED: RunWithBase(adversary, bilstm)}
     return [
         StudyRun(
             data=source,
             model=model.label,
             encoder=model.encoder,
             method=model.method,
-            run=RunWithBase(_run(source, scale, model, seed), base=bilstm if model == MLP_IMPOSED else None),
+            run=RunWithBase(_run(source, scale, model, seed), base=bases.get(model)),
             audit=PREDICTION,
         )
-        for model in models
+        for model in MODELS
+        if model != MLP_GUIDED or source not in WITHOUT_NEED
     ]
 
 
 def _run(source: str, scale: str, model: PaperModel, seed: int) -> Run:
-    changes = {"encoder": ENCODERS[model.encoder], "attention": ATTENTIONS[model.method], "activation": "tanh"}
+    changes = {"encoder": ENCODERS[model.encoder], "attention": ATTENTIONS[model.method], **FIXED["network"]}
+    epochs = {"epochs": 5} if scale == "small" else {}
     return Run(
         data=data_of(source, scale),
         text=text_of(source, scale),
         network=update_settings(VECTORS, changes),
-        training=TrainingSettings(**NEVER_EARLY, epochs=8 if scale == "paper" else 5),
+        training=TrainingSettings(**jain_wallace.FIXED["training"] | FIXED["training"] | epochs),
         seed=seed,
     )
 
