@@ -71,3 +71,9 @@ def number(paper: str, *, item: str, data: str, measure: str, model: str = "") -
     """
     rows = published(paper).filter(item=item, data=data, model=model, measure=measure)
     return None if rows.is_empty() else rows["value"].item()
+
+
+def deviation(paper: str, *, item: str, data: str, measure: str, model: str = "") -> float | None:
+    """The standard deviation printed next to that number, or None where the paper prints none."""
+    rows = published(paper).filter(item=item, data=data, model=model, measure=measure)
+    return None if rows.is_empty() else rows["spread"].item()

@@ -1,7 +1,7 @@
 """What a study is: the runs it needs, its tables beside the paper's, its claims tested, its figures redrawn."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from math import nan
@@ -228,6 +228,10 @@ class Study:
         runs: from a scale to the runs it needs.
         claims: each tested by itself; `claims.decide` adjusts the verdicts for their number.
         figures: drawn from the results and the tested claims by their ids.
+        paper_ran: what the paper ran.
+        main: the name of the paper's main table.
+        beyond: names of tables and figures that are not in the paper.
+        missing: tables and figures of the paper that are not on the page, each with the reason.
         remarks: sentences on what the tables show, made from the numbers.
         require: raises where something is missing without which no run can be done.
     """
@@ -241,6 +245,10 @@ class Study:
     tables: Callable[[Results], list[Table]]
     claims: Callable[[Results], list[Claim]]
     figures: Callable[[Results, Mapping[str, Claim]], list[Figure]]
+    paper_ran: str = ""
+    main: str = ""
+    beyond: Sequence[str] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
     remarks: Callable[[Results], list[str]] = lambda results: []
     require: Callable[[], None] = lambda: None
 

@@ -1,11 +1,19 @@
 """Jain and Wallace (2019), Attention is not Explanation: agreement, permuted attention, adversarial attention."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import nan
+from statistics import fmean
+
+import polars as pl
+import torch
 
 from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
+from heedful.measures import Estimate
+from heedful.papers.charts import heat_maps
 from heedful.papers.claim_rule import Part, Where, entry, judge_claims, only_where, paired, part_of, score_estimate
-from heedful.papers.published import number
+from heedful.papers.published import deviation, number
 from heedful.papers.reproduction import (
     Cell,
     Claim,
@@ -16,7 +24,15 @@ from heedful.papers.reproduction import (
     Table,
     study_file,
 )
-from heedful.papers.study_figures import LARGEST, Heading, by_largest_figure, claims_figure, histogram_figure
+from heedful.papers.study_figures import (
+    LARGEST,
+    Heading,
+    by_largest_figure,
+    claims_figure,
+    histogram_figure,
+    measures_figure,
+    study_figure,
+)
 from heedful.report.figure import Figure
 from heedful.settings import AuditSettings, DataSettings, NetworkSettings, Run, TextSettings, TrainingSettings
 from heedful.settings.validation import update_settings
@@ -78,14 +94,14 @@ LEAVE_ONE_OUT, LEAVE_ONE_OUT_P = "leave_one_out_agreement.tau", "leave_one_out_a
 EACH_OTHER = "leave_one_out_agreement.tau_gradient"
 PERMUTED = "permutation.median_tvd"
 ADVERSARIAL, CAP = "adversarial_attention.js", "adversarial_attention.cap"
-WITHOUT_TOP = "adversarial_attention.without_top_1"
+WITHOUT_TOP, BY_SEARCH = "adversarial_attention.without_top_1", "adversarial_attention.js_search"
 
 HIGH = 0.5
 """A largest weight that suggests a single word as the explanation."""
 LITTLE = 0.1
 """A small change of the prediction."""
-NEAR = 0.9
-"""The share of its cap above which a divergence counts as near it."""
+NEAR, ALMOST = 0.9, 0.99
+"""The share of its cap above which a divergence counts as near it; of the exact one, above which a search finds it."""
 
 
 def little_change_at_high_weight(cell: Cell) -> Values:
@@ -122,7 +138,7 @@ TEXTS = {"small": 300, "medium": 500, "paper": None}
 """How many test texts are audited."""
 SEARCHED = {"small": 30, "medium": 100, "paper": 500}
 """For how many of them the authors' search is run next to the exact adversary."""
-SHOWN = 3
+SHOWN = 20
 """Texts shown word by word, with their attention and the most different one."""
 SEARCH, LINEAR = "search", "linear head"
 """The roles of the audit that runs it; and of models with a linear head where theirs has a tanh layer: for the
@@ -204,57 +220,88 @@ FEWER: dict[str, dict[str, dict[str, int]]] = {
 
 
 SIGNIFICANT = 0.05
+LATER = "later runs of their code"
+"""What `published.csv` calls the numbers of the result files that the authors published with their code."""
 
 
 def tables(results: Results) -> list[Table]:
-    """Table 1 (performance), Table 2 (agreement), and what Figures 6 to 8 show as numbers."""
-    return [_performance(results), _agreement(results), _counterfactuals(results)]
+    """Table 1, Table 2, what Figures 3 to 8 show as numbers; and what goes beyond the paper."""
+    theirs, linear = results.select(GRADIENT, LEAVE_ONE_OUT), results.select(GRADIENT, LEAVE_ONE_OUT, role=LINEAR)
+    return [
+        _performance(results),
+        _agreement("Table 2", theirs),
+        _sized(results),
+        _counterfactuals(results),
+        _searched(results),
+        _agreement("Linear head", linear),
+        _bounds(results),
+    ]
+
+
+def _printed(item: str, data: str, measure: str, model: str = "") -> float | None:
+    return number(NAME, item=item, data=data, measure=measure, model=model)
 
 
 def _performance(results: Results) -> Table:
     rows = []
     for cell in results.select():
         metric = "f1" if cell.classes == 2 else "accuracy"
-        printed = number(NAME, item="Table 1", data=cell.data, model=cell.model, measure=metric)
-        entries = (Entry(score_estimate(cell, metric), printed), Entry(score_estimate(cell, "roc_auc")))
-        rows.append(((cell.data, cell.model, metric), entries))
+        own = Entry(score_estimate(cell, metric), _printed("Table 1", cell.data, metric, cell.model))
+        rows.append(((cell.data, cell.model, metric), (own,)))
     note = "F1 of the positive class for two classes, accuracy for more."
-    return Table(
-        "Table 1", "How well the models predict", note, ("data", "model", "measure"), ("score", "AUC"), tuple(rows)
-    )
+    return Table("Table 1", "How well the models predict", note, ("data", "model", "measure"), ("score",), tuple(rows))
 
 
-def _agreement(results: Results) -> Table:
+def _agreement(name: str, cells: Sequence[Cell]) -> Table:
+    columns = (
+        *("tau gradient", "its deviation", "significant"),
+        *("tau leave-one-out", "its deviation", "significant"),
+        *(f"tau gradient, {LATER}", f"tau leave-one-out, {LATER}"),
+    )[: 8 if name == "Table 2" else 6]
     rows = [
-        ((cell.data, cell.model, label), _agreement_entries(cell, label, where))
-        for cell in results.select(GRADIENT, LEAVE_ONE_OUT)
+        ((cell.data, cell.model, label), _agreement_entries(cell, label, where)[: len(columns)])
+        for cell in cells
         for label, where in _by_class(cell)
     ]
-    note = "Kendall's tau-b of attention with each, by predicted class; and the share of texts significant at .05."
+    note = (
+        "Kendall's tau-b of attention with each, by predicted class: its mean and its standard deviation over texts, "
+        "and the share of texts where it is significant at .05. Later runs: means in the result files that the "
+        "authors published with their code (successar/AttentionExplanation, graph_outputs)."
+    )
     return Table(
-        "Table 2",
+        name,
         "Does attention agree with other importance measures?",
         note,
         ("data", "model", "predicted"),
-        ("tau gradient", "significant", "tau leave-one-out", "significant"),
+        columns,
         tuple(rows),
     )
 
 
 def _agreement_entries(cell: Cell, label: str, where: Where) -> tuple[Entry, ...]:
-    """Tau and the share that is significant, with the gradient and with leave-one-out."""
-    entries = []
+    """Tau, its deviation and the share that is significant, with the gradient and with leave-one-out; later runs."""
+    entries, later = [], []
     for name, tau_column, p_column in (
         ("gradient", GRADIENT, GRADIENT_P),
         ("leave_one_out", LEAVE_ONE_OUT, LEAVE_ONE_OUT_P),
     ):
-        tau, is_significant = cell.columns[tau_column], (cell.columns[p_column] < SIGNIFICANT).double()
-        for kind, values in (("tau", tau), ("significant", is_significant)):
-            measure = f"{kind}_{name}" if label == "all" else f"{kind}_{name} {label}"
-            printed = number(NAME, item="Table 2", data=cell.data, model=cell.model, measure=measure)
-            kept = only_where(values, where & ~tau.isnan())
-            entries.append(entry(kept, printed))
-    return tuple(entries)
+        split = "" if label == "all" else f" {label}"
+        tau = only_where(cell.columns[tau_column], where)
+        is_significant = only_where((cell.columns[p_column] < SIGNIFICANT).double(), ~tau.isnan())
+        place = {"data": cell.data, "model": cell.model, "measure": f"tau_{name}{split}"}
+        entries += [
+            entry(tau, _printed("Table 2", **place)),
+            Entry(_deviation(tau), deviation(NAME, item="Table 2", **place)),
+            entry(is_significant, _printed("Table 2", **place | {"measure": f"significant_{name}{split}"})),
+        ]
+        later.append(Entry(None, _printed(LATER, **place)))
+    return (*entries, *later)
+
+
+def _deviation(values: Values) -> Estimate:
+    """Standard deviation over the texts that have a value, the mean over seeds; without an interval."""
+    own = [seed[~seed.isnan()].std(correction=0) for seed in values]
+    return Estimate(torch.stack(own).nanmean().item(), nan, nan, len(own))
 
 
 def _by_class(cell: Cell) -> list[tuple[str, Where]]:
@@ -265,9 +312,37 @@ def _by_class(cell: Cell) -> list[tuple[str, Where]]:
     return [(f"class {label}", predicted == label) for label in range(cell.classes)]
 
 
+GAPS = {
+    "gap_leave_one_out": ("Figure 3", "tau of leave-one-out with the gradient - with attention (BiLSTM)"),
+    "gap_gradient": ("Figure 4", "tau of the gradient with leave-one-out - with attention (BiLSTM)"),
+    "gap_encoders": ("Figure 5", "tau of attention with leave-one-out: average - BiLSTM"),
+}
+
+
+def _sized(results: Results) -> Table:
+    """What the captions of Figures 3 to 5 say with a number."""
+    gaps: dict[str, list[float]] = {name: [] for name in GAPS}
+    for cell in results.select(EACH_OTHER, GRADIENT, LEAVE_ONE_OUT, encoder=BILSTM, method=ADDITIVE):
+        each_other, own = cell.columns[EACH_OTHER], cell.columns[LEAVE_ONE_OUT]
+        average = results.find(LEAVE_ONE_OUT, data=cell.data, encoder=AVERAGE, method=ADDITIVE)
+        gaps["gap_leave_one_out"].append((each_other - own).nanmean().item())
+        gaps["gap_gradient"].append((each_other - cell.columns[GRADIENT]).nanmean().item())
+        gaps["gap_encoders"] += [paired(average.columns[LEAVE_ONE_OUT], own).nanmean().item()] if average else []
+    rows = []
+    for name, (place, statement) in GAPS.items():
+        model = f"{AVERAGE if name == 'gap_encoders' else BILSTM} {ADDITIVE}"
+        ours = Estimate(fmean(gaps[name]), nan, nan, len(gaps[name])) if gaps[name] else None
+        rows.append(((f"{place}, caption", statement), (Entry(ours, _printed(place, "all", name, model)),)))
+    note = "Means over the datasets, each of which counts the same; the paper's are over its own twelve."
+    title = "What captions say with a number"
+    return Table(
+        "Sized statements", title, note, ("place", "statement"), ("tau",), tuple(rows) if any(gaps.values()) else ()
+    )
+
+
 def _counterfactuals(results: Results) -> Table:
     rows = []
-    for cell in results.select(PERMUTED, ADVERSARIAL, LARGEST):
+    for cell in results.select(PERMUTED, ADVERSARIAL, LARGEST, role=None):
         measures = (
             cell.columns[PERMUTED],
             little_change_at_high_weight(cell),
@@ -283,8 +358,68 @@ def _counterfactuals(results: Results) -> Table:
         f"share of texts at {NEAR} of its cap or more",
         "share of predictions that stay with no weight on the top word",
     )
-    note = "What Figures 6 to 8 show, as numbers; the paper prints none. For two classes the adversary is exact."
+    note = (
+        "What Figures 6 to 8 show, as numbers; the paper prints none. For two classes the adversary is exact; for more "
+        "classes the JSD is at least as large as the one given."
+    )
     return Table("Figures 6 to 8", "Permuted and adversarial attention", note, ("data", "model"), columns, tuple(rows))
+
+
+def _searched(results: Results) -> Table:
+    rows = []
+    for cell in results.select(ADVERSARIAL, BY_SEARCH, role=SEARCH):
+        found, best = cell.columns[BY_SEARCH], cell.columns[ADVERSARIAL]
+        falls_short = only_where((found < ALMOST * best).double(), best > 0)
+        rows.append(((cell.data, cell.model), (entry(found), entry(best), entry(falls_short))))
+    note = (
+        "eps-max JSD of the same texts by the authors' search (five candidates, 500 steps of Adam) and by ours, which "
+        "is exact for two classes; for more classes, each finds at least so much."
+    )
+    columns = ("by their search", "by ours", f"share of texts where the search finds less than {ALMOST} of ours")
+    return Table(
+        "Figure 7, by search", "Their search next to the exact adversary", note, ("data", "model"), columns, tuple(rows)
+    )
+
+
+def _bounds(results: Results) -> Table:
+    names = ("gradient_agreement.tau_permuted", EACH_OTHER, "permutation.worst_tvd", "permutation.some_flips")
+    rows = []
+    for cell in results.select(*names, GRADIENT_P, "prediction.items"):
+        p, length = cell.columns[GRADIENT_P], cell.columns["prediction.items"]
+        is_longer = length > length.median()
+        significant = only_where((p < SIGNIFICANT).double(), ~p.isnan())
+        halves = (only_where(significant, half) for half in (~is_longer, is_longer))
+        measures = (*(cell.columns[name].double() for name in names), *halves)
+        rows.append(((cell.data, cell.model), tuple(map(entry, measures))))
+    columns = (
+        "tau of permuted weights with their own gradient",
+        "tau of the gradient with leave-one-out",
+        "change by the worst permutation",
+        "share of texts where some permutation changes the decision",
+        "share where tau with the gradient is significant, texts up to the median length",
+        "the same, longer texts",
+    )
+    note = (
+        "What tau must be compared with: weights that are used agree with their own gradient even if they are permuted "
+        "(the floor), and two importance measures that do not look at attention agree only so far. With a tanh head "
+        "the worst permutation is the worst of the 100 drawn. Significance depends on length, as the caption says."
+    )
+    return Table("Floor and yardstick", "What a tau means", note, ("data", "model"), columns, tuple(rows))
+
+
+def remarks(results: Results) -> list[str]:
+    """How far our Table 2 is from the paper's, next to how far the authors' own later runs are."""
+    distances: dict[str, list[tuple[float, float]]] = {"the gradient": [], "leave-one-out": []}
+    for _, entries in _agreement("Table 2", results.select(GRADIENT, LEAVE_ONE_OUT)).rows:
+        for name, own, later in zip(distances, entries[:6:3], entries[6:], strict=True):
+            if own.ours is not None and own.paper is not None and later.paper is not None and own.ours.n:
+                distances[name].append((abs(own.ours.value - own.paper), abs(later.paper - own.paper)))
+    return [
+        f"Mean distance from the paper's tau with {name}, over {len(pairs)} cells of Table 2: ours "
+        f"{fmean(ours for ours, _ in pairs):.2f}, the authors' own later runs {fmean(own for _, own in pairs):.2f}."
+        for name, pairs in distances.items()
+        if pairs
+    ]
 
 
 MODEST = 0.5
@@ -334,13 +469,20 @@ BY_ENCODER = ("average_agrees_more_with_gradient", "average_agrees_more_with_lea
 
 
 def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
-    """Figures 2 to 8."""
+    """Figures 1 to 8."""
     cells = results.select()
+    adversaries = [
+        replace(cell, model=f"{cell.encoder} {cell.method}")
+        for cell in results.select(ADVERSARIAL, PERMUTED, role=None)
+        if (cell.encoder, cell.method) in MAIN
+    ]
+    searched = results.select(ADVERSARIAL, BY_SEARCH, role=SEARCH)
     tau, difference = "Kendall's tau", "difference of Kendall's tau"
     divergence, by_weight = "eps-max JSD", "Adversarial attention, by the largest weight"
     change = "median change of the prediction"
     more_than_attention = "How much more gradient and leave-one-out agree with each other than with attention (BiLSTM)"
     return [
+        *_heat_map(searched),
         *histogram_figure(
             cells, GRADIENT, tau, (-1.0, 1.0), Heading("figure_2", "Attention and gradient", PAPER("Figure 2"))
         ),
@@ -358,10 +500,49 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
         ),
         *by_largest_figure(cells, PERMUTED, change, Heading("figure_6", "Permuted attention", PAPER("Figure 6"))),
         *histogram_figure(
-            cells, ADVERSARIAL, divergence, (0.0, 0.7), Heading("figure_7", "Adversarial attention", PAPER("Figure 7"))
+            adversaries,
+            ADVERSARIAL,
+            divergence,
+            (0.0, 0.7),
+            Heading("figure_7", "Adversarial attention", PAPER("Figure 7")),
         ),
-        *by_largest_figure(cells, ADVERSARIAL, divergence, Heading("figure_8", by_weight, PAPER("Figure 8"))),
+        *measures_figure(
+            searched,
+            {BY_SEARCH: "their search", ADVERSARIAL: "ours"},
+            divergence,
+            Heading("figure_7_search", "Their search and ours, on the same texts", PAPER("Figure 7")),
+        ),
+        *by_largest_figure(adversaries, ADVERSARIAL, divergence, Heading("figure_8", by_weight, PAPER("Figure 8"))),
     ]
+
+
+READ_AS = {"attention": "attention", "adversarial_attention": "most different"}
+WIDEST_TEXT = 16
+"""Words that fit into a line of a heat map."""
+
+
+def _heat_map(cells: Sequence[Cell]) -> list[Figure]:
+    """The longest shown text of each set that fits into a line, under its attention and the most different one."""
+    shown = [cell.shown.with_columns(model=pl.lit(cell.data)) for cell in cells if len(cell.shown)]
+    if not shown:
+        return []
+    words = pl.concat(shown).filter(pl.col("measure").is_in(list(READ_AS)))
+    lengths = words.group_by("model", "example").agg(length=pl.col("item").max() + 1)
+    chosen = lengths.filter(pl.col("length") <= WIDEST_TEXT).sort("length", "example").group_by("model").last()
+    frame = words.join(chosen, on=["model", "example"], maintain_order="left").select(
+        "model",
+        "word",
+        read=pl.col("measure").replace_strict(READ_AS, return_dtype=pl.String),
+        place="item",
+        weight="value",
+        perturbed=pl.lit(False),
+    )
+    top = frame.sort("weight", descending=True).group_by("model", "read", maintain_order=True).first()
+    described = "; ".join(map("{}, {}: {} {:.2f}".format, *top.select("model", "read", "word", "weight")))
+    chart = heat_maps(frame, list(READ_AS.values()), title=None)
+    heading = Heading("figure_1", "A text of each dataset (BiLSTM)", PAPER("Figure 1 and appendix D"))
+    caption = "The darker a word, the more weight. Below: the most different attention that gives the same prediction."
+    return [study_figure(heading, chart, caption=caption, alt=f"Heat maps of texts. Most weight: {described}.")]
 
 
 STUDY = Study(
@@ -371,4 +552,5 @@ STUDY = Study(
     tables=tables,
     claims=claims,
     figures=figures,
+    remarks=remarks,
 )
