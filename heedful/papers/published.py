@@ -19,7 +19,7 @@ note            what to know before comparing
 
 Per-seed numbers of Amini and Kosseim (Tables 4 and 5) are included only for the columns that could be read without
 doubt: all nine seeds, agreeing with the mean and deviation of Table 3. For Wiegreffe and Pinter we have what others
-report.
+report. Later runs of Jain and Wallace's code are from the result files that they published with it (graph_outputs).
 """
 
 from functools import cache

@@ -6,7 +6,6 @@ from math import nan
 from statistics import fmean
 
 import polars as pl
-import torch
 
 from heedful.battery.question import Values
 from heedful.jobs.planning import RunWithBase
@@ -300,8 +299,8 @@ def _agreement_entries(cell: Cell, label: str, where: Where) -> tuple[Entry, ...
 
 def _deviation(values: Values) -> Estimate:
     """Standard deviation over the texts that have a value, the mean over seeds; without an interval."""
-    own = [seed[~seed.isnan()].std(correction=0) for seed in values]
-    return Estimate(torch.stack(own).nanmean().item(), nan, nan, len(own))
+    from_mean = values - values.nanmean(1, keepdim=True)
+    return Estimate(from_mean.square().nanmean(1).sqrt().nanmean().item(), nan, nan, len(values))
 
 
 def _by_class(cell: Cell) -> list[tuple[str, Where]]:
