@@ -7,7 +7,7 @@ from runpy import run_path
 
 from heedful.battery import BATTERY
 from heedful.battery.leave_one_out_agreement import FLOOR
-from heedful.jobs.planning import RunWithBase, resolve
+from heedful.jobs.planning import resolve
 from heedful.papers import SCALES, STUDIES
 from heedful.papers.claim_rule import FEWEST_TRAININGS
 from heedful.papers.published import PAPERS
@@ -72,16 +72,10 @@ def test_the_runs_of_a_cell_differ_in_the_seed_alone_and_cells_can_be_told_apart
         assert len({(each.data, each.model, each.run.run.seed) for each in planned}) == len(planned)
 
 
-def with_bases(pair):
-    if not isinstance(pair, RunWithBase):
-        return [pair] if pair else []
-    return [pair.run, *with_bases(pair.base)]
-
-
 def test_recipes_fix_what_defaults_could_change_and_audits_what_the_battery_takes():
     for (name, study), scale in product(STUDIES.items(), SCALES):
         planned = study.runs_at(scale)
-        for run in (run for each in planned for run in with_bases(each.run) if not run.finetune):
+        for run in (run for each in planned for run in (each.run.run, each.run.base) if run and not run.finetune):
             assert run.network.embedding_start == ("uniform" if name == "sun-lu" else "normal")
             assert run.training.patience is not None and run.training.chosen_from is not None
             if scale == "small":

@@ -367,9 +367,9 @@ def _counterfactuals(results: Results) -> Table:
 def _searched(results: Results) -> Table:
     rows = []
     for cell in results.select(ADVERSARIAL, BY_SEARCH, role=SEARCH):
-        found, best = cell.columns[BY_SEARCH], cell.columns[ADVERSARIAL]
-        falls_short = only_where((found < ALMOST * best).double(), best > 0)
-        rows.append(((cell.data, cell.model), (entry(found), entry(best), entry(falls_short))))
+        by_search, best = cell.columns[BY_SEARCH], cell.columns[ADVERSARIAL]
+        falls_short = only_where((by_search < ALMOST * best).double(), best > 0)
+        rows.append(((cell.data, cell.model), (entry(by_search), entry(best), entry(falls_short))))
     note = (
         "eps-max JSD of the same texts by the authors' search (five candidates, 500 steps of Adam) and by ours, which "
         "is exact for two classes; for more classes, each finds at least so much."

@@ -111,14 +111,14 @@ def _models(source: str, scale: str, seed: int) -> list[StudyRun]:
     bilstm = _run(source, scale, BILSTM, seed)
     training = {f"training.{name}": value for name, value in _adversarial(scale, GUIDING).items()}
     adversary = update_settings(bilstm, {**training, "seed": ADVERSARY_SEEDS[0]})
-    bases = {MLP_IMPOSED: bilstm, MLP_GUIDED: RunWithBase(adversary, bilstm)}
+    bases = {MLP_IMPOSED: (bilstm, None), MLP_GUIDED: (adversary, bilstm)}
     return [
         StudyRun(
             data=source,
             model=model.label,
             encoder=model.encoder,
             method=model.method,
-            run=RunWithBase(_run(source, scale, model, seed), base=bases.get(model)),
+            run=RunWithBase(_run(source, scale, model, seed), *bases.get(model, ())),
             audit=PREDICTION,
         )
         for model in MODELS

@@ -1,4 +1,4 @@
-from heedful.jobs.planning import RunWithBase, adversary_of
+from heedful.jobs.planning import adversary_of
 from heedful.papers import STUDIES
 from heedful.settings.validation import update_settings
 from support.synthetic_results import drawn, known, made_cell, made_results, results_of, share
@@ -10,15 +10,14 @@ def test_the_mlp_is_guided_by_the_bilstm_of_its_seed_or_by_that_one_s_adversary(
     runs = [each for each in STUDY.runs_at("medium") if each.data == "sst2"]
     bilstms = [each.run.run for each in runs if (each.encoder, each.method, each.role) == ("bilstm", "own", "")]
     imposed, guided = ([each.run for each in runs if each.method == method] for method in ("imposed", "adversary"))
-    adversaries = [each.base for each in guided if isinstance(each.base, RunWithBase)]
-    assert [each.base for each in imposed] == bilstms == [each.base for each in adversaries]
+    assert [each.base for each in imposed] == bilstms == [each.root for each in guided]
     assert {each.run.network.attention for each in (*imposed, *guided)} == {"frozen"}
     (compared,) = [each for each in runs if each.role == "other seeds"]
     by_lambda = [adversary_of(known_run(bilstms[0]), each.seed, each.changes) for each in compared.adversaries]
     assert [run.training.options["weight"] for run in by_lambda] == [1e-4, 5e-4, 1e-3, 1e-2]
     # The adversary whose attention guides the MLP of seed 0 is one of these, and is trained only once.
-    own = adversaries[0].run
-    assert (own.training, own.seed) == (by_lambda[1].training, by_lambda[1].seed)
+    own = guided[0].base
+    assert own is not None and (own.training, own.seed) == (by_lambda[1].training, by_lambda[1].seed)
     assert not [each for each in STUDY.runs_at("medium") if each.data == "ag_news" and each.method == "adversary"]
 
 
