@@ -292,7 +292,7 @@ def figures(results: Results, claims: Mapping[str, Claim]) -> list[Figure]:
 def _curve(results: Results) -> list[Figure]:
     """JSD against TVD over lambda, next to the other seeds."""
     points = [
-        {"data": cell.data, "series": series, "TVD": tvd.mean().item(), "JSD": js.nanmean().item()}
+        {"data": cell.data, "series": series, "x": tvd.mean().item(), "y": js.nanmean().item()}
         for cell in _adversary_cells(results)
         for series, pairs in {
             "adversaries, by lambda": list(_lambda_columns(cell).values()),
@@ -304,9 +304,9 @@ def _curve(results: Results) -> list[Figure]:
         return []
     frame = pl.DataFrame(points)
     series = list(dict.fromkeys(frame["series"]))
-    alt = "; ".join(map("{}, {}: TVD {:.3f}, JSD {:.3f}".format, *frame.select("data", "series", "TVD", "JSD")))
+    alt = "; ".join(map("{}, {}: TVD {:.3f}, JSD {:.3f}".format, *frame.select("data", "series", "x", "y")))
     heading = Heading("by_lambda", "How far attention moves at which cost", PAPER("section 4"))
-    caption = "Means over texts; TVD over one output unit. The larger lambda, the farther to the right."
+    caption = "Means over texts, a point for each lambda; TVD over one output unit."
     return [study_figure(heading, curves(frame, "TVD", "JSD", series), caption=caption, alt=f"Curves. {alt}.")]
 
 

@@ -64,3 +64,5 @@ def test_adversaries_are_read_by_their_lambda_and_count_a_single_output_unit():
     tvd, js, _ = (known(entry.ours).value for entry in dict(table.rows)["sst2", "0.001"])
     assert tvd == cell.columns["adversarial_models.tvd_3"].mean().item() / 2
     assert js == cell.columns["adversarial_models.js_3"].mean().item()
+    (points,) = drawn(STUDY, results)["by_lambda"].chart.to_dict()["datasets"].values()
+    assert (points[2]["x"], points[2]["y"]) == (tvd, js) and len(points) == 5
