@@ -18,7 +18,7 @@ def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
     share that decide otherwise, and `overlap`, the mean share of the TOP most attended items that both have; and
     `shuffled_js`, what shuffled attention would be at, in exact expectation. Of items: the first other's attention.
 
-    Wiegreffe and Pinter (2019, section 3.2); Hu et al. (2023, Figure 2).
+    Wiegreffe and Pinter (2019, section 3.3); Hu et al. (2023, Figure 2).
     """
     predicted, decided, items = trace.logits.softmax(-1), trace.logits.argmax(-1), trace.encoded.items
     js = torch.stack([js_divergence(other.attention, trace.attention, items) for other in others])

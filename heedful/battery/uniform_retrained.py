@@ -10,7 +10,7 @@ from heedful.types import Findings, Trace
 def uniform_retrained(trace: Trace, others: Sequence[Trace]) -> Findings:
     """Whether the same model trained with uniform attention is right, text by text: `correct`.
 
-    Wiegreffe and Pinter (2019, section 3.1).
+    Wiegreffe and Pinter (2019, section 3.2).
     """
     (retrained,) = others
     return Findings({"correct": (retrained.logits.argmax(-1) == trace.batch.labels).double()})

@@ -18,6 +18,9 @@ from heedful.types import Example
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL = ("<pad>", "<unk>", "<start>", "<end>")
 
+MAPPED = "qqq"
+"""What a word with a digit becomes, where digits are mapped."""
+
 Span = tuple[int, int]
 
 _DAMAGED = "The run is damaged or foreign: delete its folder and train again."
@@ -47,7 +50,7 @@ class WordTokenizer:
         if settings.words == "alphanumeric":
             changes.append(normalizers.Replace(Regex(r"\W"), " "))
         if settings.digits == "map":
-            changes.append(normalizers.Replace(Regex(r"\d+"), "qqq"))
+            changes.append(normalizers.Replace(Regex(r"\w*\d\w*"), MAPPED))
         word = r"\w+|[^\w\s]" if settings.words == "punctuation" else r"\S+"
         tokenizer = _word_level({})
         tokenizer.normalizer = normalizers.Sequence(changes)
@@ -90,9 +93,9 @@ class WordTokenizer:
         self._tokenizer.pre_tokenizer.pre_tokenize(pieces)
         splits = pieces.get_splits(offset_referential="original", offset_type="char")
         spans: list[Span] = []
-        for _, (start, end), _ in splits:
-            # The library gives a mapped number the span of its last digit only; extend it to the others.
-            while start > (spans[-1][1] if spans else 0) and text[start - 1].isdecimal():
+        for word, (start, end), _ in splits:
+            # The library gives a mapped word the span of its last character only; extend it to the others.
+            while word.startswith(MAPPED) and start > (spans[-1][1] if spans else 0) and _in_word(text[start - 1]):
                 start -= 1
             spans.append((start, end))
         return tuple(word for word, _, _ in splits), tuple(spans)
@@ -124,6 +127,10 @@ class WordTokenizer:
     def adds_start_end(self) -> bool:
         """Whether texts are wrapped in a start and an end symbol."""
         return self._tokenizer.post_processor is not None
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def learn_vocabulary(words: WordTokenizer, examples: Sequence[Example], min_count: int) -> WordTokenizer:

@@ -20,10 +20,12 @@ ADVERSARY_SEEDS = (10, 50, 257, 500_231, 100_078, 12_504, 90_754_789, 8_988_812,
 
 @dataclass(frozen=True)
 class RunWithBase:
-    """A run to be done, and the run that must be done before because this one refers to it."""
+    """A run to be done, the run that must be done before because this one refers to it, and the one before that."""
 
     run: Run
     base: Run | None = None
+    root: Run | None = None
+    """What the base refers to."""
 
 
 @dataclass(frozen=True)
@@ -235,11 +237,15 @@ def resolve(runs: Iterable[RunWithBase | Run]) -> list[RunWithBase]:
             parts[part] = {"data": complete.data, "network": complete.network, "finetune": complete.finetune}
         return Run.model_validate({**dict(run), **parts[part]})
 
+    def referring(run: Run, base: Run | None) -> Run:
+        return _with_reference(known(run), key_of(base)) if base else known(run)
+
     resolved = []
     for each in runs:
         each = each if isinstance(each, RunWithBase) else RunWithBase(each)
-        run, base = known(each.run), known(each.base) if each.base is not None else None
-        resolved.append(RunWithBase(_with_reference(run, key_of(base)) if base else run, base))
+        root = known(each.root) if each.root else None
+        base = referring(each.base, root) if each.base else None
+        resolved.append(RunWithBase(referring(each.run, base), base, root))
     return resolved
 
 
@@ -288,6 +294,6 @@ def runs_by_key(resolved: Sequence[RunWithBase]) -> dict[str, Run]:
     """Every distinct run, teachers and base runs first."""
     from heedful.training.teachers import teachers_of
 
-    bases = {key_of(each.base): each.base for each in resolved if each.base is not None}
-    runs = bases | {key_of(each.run): each.run for each in resolved}
+    before = [run for each in resolved for run in (each.root, each.base) if run is not None]
+    runs = {key_of(run): run for run in (*before, *(each.run for each in resolved))}
     return {key_of(teacher): teacher for run in runs.values() for teacher in teachers_of(run)} | runs

@@ -68,15 +68,22 @@ def histograms(
     return _grid(chart, frame, ["100%"])
 
 
-def box_plots(frame: pl.DataFrame, rows: tuple[str, Sequence[str], str], axis: str) -> Chart:
+def box_plots(frame: pl.DataFrame, rows: tuple[str, Sequence[str], str], axis: str, *, by_class: bool = False) -> Chart:
     """Horizontal box plots of `value` for each data set and model.
 
     Args:
         rows: the field that has a box for each of its categories, their order, and what they are.
+        by_class: whether each class has a box of its own.
     """
     field, order, _ = rows
-    numbers = five_numbers(frame, ["data", "model", field]).with_columns(series=pl.lit("all"))
-    return _grid(boxes(numbers, rows, ("series", ["all"]), axis), frame, order)
+    series = frame.with_columns(series="class" if by_class else pl.lit("all"))
+    names = sorted(series["series"].unique())
+    numbers = five_numbers(series, ["data", "model", field, "series"])
+    chart = boxes(numbers, rows, ("series", names), axis)
+    for layer in chart.layer if by_class else ():
+        if layer.encoding["color"] is not alt.Undefined:
+            layer.encoding["color"] = color_by(names, "series")
+    return _grid(chart, frame, order)
 
 
 def scatter(frame: pl.DataFrame, x: str, y: str) -> Chart:
@@ -229,13 +236,13 @@ def _wrapped(chart: alt.LayerChart, frame: pl.DataFrame) -> Chart:
     return chart.properties(width=width).facet(facet=facet, columns=columns)
 
 
-def heat_maps(frame: pl.DataFrame, rows: Sequence[str]) -> Chart:
+def heat_maps(frame: pl.DataFrame, rows: Sequence[str], title: str | None = "perturbation") -> Chart:
     """A text as each model reads it: each `word` at its `place`, on a background as dark as its `weight`.
 
     A panel for each model, a row for each way the text is `read`; words that were `perturbed` are underlined.
     """
     models = list(dict.fromkeys(frame["model"]))
-    base = alt.Chart().encode(x=alt.X("place:O", axis=None), y=alt.Y("read:N", sort=list(rows), title="perturbation"))
+    base = alt.Chart().encode(x=alt.X("place:O", axis=None), y=alt.Y("read:N", sort=list(rows), title=title))
     background = base.mark_rect(color=COLORS[1], aria=False).encode(
         opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 0.6], clamp=True), legend=None)
     )

@@ -20,7 +20,7 @@ note            what to know before comparing
 
 Per-seed numbers of Amini and Kosseim (Tables 4 and 5) are included only for the columns that could be read without
 doubt: all nine seeds, agreeing with the mean and deviation of Table 3. For Wiegreffe and Pinter we have what others
-report.
+report. Later runs of Jain and Wallace's code are from the result files that they published with it (graph_outputs).
 """
 
 from collections.abc import Iterator
@@ -101,3 +101,9 @@ def read_numbers() -> Iterator[set[Place]]:
         yield places
     finally:
         _reading.pop()
+
+
+def deviation(paper: str, *, item: str, data: str, measure: str, model: str = "") -> float | None:
+    """The standard deviation printed next to that number, or None where the paper prints none."""
+    rows = published(paper).filter(item=item, data=data, model=model, measure=measure)
+    return None if rows.is_empty() else rows["spread"].item()

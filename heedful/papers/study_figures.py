@@ -89,7 +89,7 @@ def histogram_figure(
 
 
 def by_largest_figure(cells: Sequence[Cell], column: str, axis: str, heading: Heading) -> list[Figure]:
-    """A measure by the largest attention weight of the text; empty where it was not measured."""
+    """A measure by the largest attention weight of the text and by class; empty where it was not measured."""
     frame = _defined(text_frame(cells, {column: "value", LARGEST: "largest"}))
     if frame.is_empty():
         return []
@@ -100,8 +100,8 @@ def by_largest_figure(cells: Sequence[Cell], column: str, axis: str, heading: He
     return [
         study_figure(
             heading,
-            box_plots(frame, ("bin", BINS, "largest weight of the text"), axis),
-            caption=f"{_capital(axis)}, by the largest attention weight of the text. {BOXES}",
+            box_plots(_few_classes(frame), ("bin", BINS, "largest weight of the text"), axis, by_class=True),
+            caption=f"{_capital(axis)}, by the largest attention weight of the text and its predicted class. {BOXES}",
             alt=f"Box plots of {axis} by bins of the largest weight. Over all models: {described}.",
         )
     ]

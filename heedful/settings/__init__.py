@@ -77,7 +77,7 @@ class TextSettings(Settings):
     """Cut at spaces and around each punctuation mark; make every non-word character a space; or cut at spaces alone."""
     lowercase: bool = True
     digits: Literal["keep", "map"] = "keep"
-    """map: every run of digits becomes qqq, as Jain and Wallace write they do."""
+    """map: every word with a digit becomes qqq, as in Jain and Wallace (2019, appendix A)."""
     min_count: Count = 1
     start_end: bool = False
     """Put a start and an end symbol around each text: read by the encoder, never attended."""

@@ -3,7 +3,7 @@ from datetime import date
 import pytest
 
 from heedful.measures import Estimate
-from heedful.papers import reproduction, study_report
+from heedful.papers import reproduction, study_pages, study_report
 from heedful.papers.reproduction import Claim, Entry, JudgedClaim, SetEffect, Study, Table
 from heedful.papers.study_report import summarize
 from support.synthetic_results import made_cell, made_results
@@ -73,7 +73,7 @@ def make_report(monkeypatch):
     def make(results=None, claims=(JUDGED,), **parts):
         study = {
             "name": "tiny",
-            "folder": "faithful_training",
+            "folder": "embedding_start",
             "title": "Tiny | study",
             "paper": "Nobody (2000)",
             "scales": {"small": "next to nothing"},
@@ -82,6 +82,8 @@ def make_report(monkeypatch):
             "figures": lambda results: [],
             **parts,
         }
+        notes = [["It is **so**."], ["**Smaller models.** One."], ["**Stable is easy.** Of `mean`."]]
+        monkeypatch.setattr(study_pages, "study_notes", lambda study: notes)
         monkeypatch.setattr(study_report, "judge_claims", lambda study, results: list(claims))
         cells = results or made_results(made_cell("sst2", "bilstm"))
         return summarize(Study(**study), cells, "heedful reproduce x", 2)

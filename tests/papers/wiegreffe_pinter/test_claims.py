@@ -46,13 +46,3 @@ def test_only_both_models_on_a_set_of_which_the_paper_says_so_are_evidence():
     other_set = made_results(accuracy("bilstm", "own", 0.9), accuracy("bilstm", "uniform", 0.6))
     for results in (only_uniform, other_set):
         assert word_on(STUDY, "attention_hardly_needed", results) == "not tested"
-
-
-def test_claims_about_a_single_set_have_enough_seeds_at_medium_scale():
-    seeds = {}
-    for each in STUDY.runs_at("medium"):
-        seeds.setdefault((each.data, each.model), []).append(each.run.run.seed)
-    for data in ("ag_news", "newsgroups_sports"):
-        assert seeds[data, "bilstm"] == seeds[data, "bilstm, uniform"] == [0, 1, 2, 3, 4]
-        assert seeds[data, "mlp"] == [0, 1]
-    assert seeds["imdb", "bilstm"] == [0, 1]
