@@ -238,12 +238,12 @@ def _edge(margin: Callable[[float], float], start: float, step: float) -> float:
         rate = outside - low * (outside - inside) / (low - high)
         if low == 0 or min(abs(outside - inside), abs(rate - (inside if last else outside))) <= precision:
             return rate
-        found = margin(rate)
-        is_inside = found >= 0
+        height = margin(rate)
+        is_inside = height >= 0
         if is_inside is last:
             end, size = ends[not is_inside]
             ends[not is_inside] = end, size / 2
-        ends[is_inside], last = (rate, found), is_inside
+        ends[is_inside], last = (rate, height), is_inside
 
 
 # Intervals of a share of texts, and of how far it is on the way from luck to 1.

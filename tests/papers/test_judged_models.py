@@ -37,7 +37,7 @@ def test_the_main_models_of_a_study_are_judged_and_have_a_table(tmp_path):
     runs = {"plain": changed(**small), "uniform": changed(**small, network__attention="uniform")}
     made = [StudyRun("mock-1", name, "average", name, RunWithBase(own)) for name, own in runs.items()]
     made.append(StudyRun("mock-1", "variant", "average", "", RunWithBase(changed(**small, seed=1)), "variant"))
-    nothing = {"tables": lambda results: [], "claims": lambda results: [], "figures": lambda *results: []}
+    nothing = {"tables": lambda results: [], "figures": lambda *results: []}
     named = {"name": "tiny", "folder": "attefa", "title": "Tiny", "paper": "Nobody (2000)", "scales": {"small": ""}}
     study = with_outcome(Study(**named, runs=lambda scale: made, **nothing, beyond=("Figure 9",)))
     assert [each.model for each in study.runs_at("small") if each.outcome] == ["plain"]

@@ -44,10 +44,3 @@ def test_a_result_in_the_files_is_read_as_it_was_judged_and_another_margin_is_no
     file = tmp_path / "papers" / "sun-lu.json"
     file.write_text(file.read_text().replace(judged[0].margins, "another"))
     assert claims.outdated("sun-lu") == [judged[0].claim.id]
-
-
-def test_the_pages_link_to_their_files():
-    for name in STUDIES:
-        pages = [PAGES / f"{name}.md", *(PAGES / name).glob("*.md")]
-        linked = {(page.parent / link).resolve() for page in pages for link in LINK.findall(page.read_text("utf-8"))}
-        assert linked == {path.resolve() for path in (pages[0], *(PAGES / name).iterdir())}

@@ -202,11 +202,12 @@ def test_tables_claims_and_figures_are_whole_and_made_of_what_the_study_measures
             for each in judged.sets:
                 assert isnan(each.effect.low) or each.effect.low <= each.effect.value <= each.effect.high
         for head, rows in map(table_cells, tables):
-            assert {len(row) for row in rows} == {len(head)}
+            assert {len(row) for row in rows} <= {len(head)}
         for table in study.tables(results_of(study, WHOLE[study.name])) if study.name in WHOLE else tables:
             for place, title in enumerate(table.columns):
                 column = [entries[place] for _, entries in table.rows]
-                assert any(each.ours is not None or each.paper is not None for each in column), (table.name, title)
+                printed = [each for each in column if each.ours is not None or each.paper is not None]
+                assert printed or not table.rows, (table.name, title)
 
 
 def test_a_page_can_be_made_of_any_part_of_a_study():
