@@ -123,9 +123,9 @@ def test_what_a_name_means_is_opened(key, trained):
     model, view = BagOfWords(), two_classes()
     assert open_subject(trained).opened is trained and open_subject(view).opened is view
     assert open_subject(model).opened is model and open_subject(by_key) is by_key
-    with pytest.raises(SettingError, match="site and scope must be left out"):
+    with pytest.raises(SettingError, match="site and scope are for Hugging Face models"):
         open_subject(key, Store(), site="last")
-    with pytest.raises(SettingError, match="words, name and labels must be left out"):
+    with pytest.raises(SettingError, match="words, name and labels are only for your own model"):
         heedful.audit(key, name="mine")
 
 
@@ -239,4 +239,4 @@ def test_the_reader_is_told_what_a_stored_run_makes_heedful_read(tmp_path, monke
     assert "/etc/passwd" in announced("hub:/etc/passwd") and "hub is asked" not in announced("hub:/etc/passwd")
     assert "the Hugging Face hub is asked" in announced("hub:someone/something")
     monkeypatch.setattr("heedful.data.named_sets", lambda: {"imdb": "films"})
-    assert announced("imdb").startswith("run.json names the data set imdb: it is read from the data folder")
+    assert announced("imdb").startswith("run.json names the dataset imdb: it is read from the data folder")
