@@ -154,7 +154,7 @@ def _answers(tally: Tally) -> str:
     return counts if tally.row.moved is None else f"{counts}; moved information {tally.moved:.2f}"
 
 
-def _percent(count: int, total: int) -> str:
+def _percent(count: float, total: int) -> str:
     """A share in percent, with a decimal unless it is a whole number.
 
     >>> _percent(199, 200), _percent(1, 3), _percent(200, 200)

@@ -57,8 +57,8 @@ def load_data(run: Run) -> tuple[Run, Dataset]:
     if run.data.fingerprint not in ("", dataset.fingerprint):
         raise DataError(
             f"'{run.data.source}' has changed since the run was trained on it: its fingerprint was "
-            f"{run.data.fingerprint} and is {dataset.fingerprint}. Restore it, train again, or audit the finished model "
-            "on what is there now: `heedful audit DATA --model KEY`."
+            f"{run.data.fingerprint} and is {dataset.fingerprint}. Restore it, train again, or audit the finished "
+            "model on what is there now: `heedful audit DATA --model KEY`."
         )
     return run if _is_complete(run) else with_fingerprints(run, dataset.fingerprint), dataset
 

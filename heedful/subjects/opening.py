@@ -28,7 +28,7 @@ CUSTOM = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
 CONFIGURATION = "config.json"
 HUB = "hf:"
 COLUMNS = ("text", "label", "query")
-OF_SPLITS = (" taken for test", " are also in ")
+OF_SPLITS = (" moved to test", " are also in ")
 """Parts of notes on how one file was split, which say nothing if every text is new."""
 OTHER_DATA = "To read other data, give DATA."
 """What to do instead, for a command that takes data."""

@@ -158,7 +158,7 @@ def test_every_text_of_a_file_is_new_to_a_model_that_was_not_trained_on_it(tmp_p
         data = load_texts(subject, source)
         assert (len(data.train), len(data.dev) + len(data.test)) == (0, 40)
         assert [example.row for example in data.test] == sorted(example.row for example in data.test)
-        assert not any("taken for test" in note for note in data.notes)
+        assert not any("moved to test" in note for note in data.notes)
     mock = load_texts(FinishedRun(trained), DataSettings(source="mock-1"))
     assert len(mock.train) > 0, "a named set keeps its splits"
     fingerprint = load_texts(FinishedRun(trained), source).fingerprint
