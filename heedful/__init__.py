@@ -1,8 +1,8 @@
 """Can you trust attention as an explanation? Train, audit and compare attention models for text.
 
-    data = heedful.load_data("reviews.csv")             a data set: a name or a file
+    data = heedful.load_data("reviews.csv")             a dataset: a name or a file
     run = heedful.load("3f9a")                          a finished run, by its key or folder; a saved audit
-    audit = heedful.audit(run, data)                    or a model of your own and its batches
+    audit = heedful.audit(run, data)                    or your own model and its batches
     heedful.explain(run, "a dull film", audit=audit)    one prediction and its key words
 
 A notebook shows audits and explanations as they are; `audit.answer`, `audit.outcomes` and `audit.rows` have all of it.

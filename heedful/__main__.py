@@ -7,7 +7,7 @@ from types import FrameType
 
 
 class _Interrupt:
-    """Ctrl-C, remembered: what it breaks may raise other errors than KeyboardInterrupt."""
+    """Ctrl-C, remembered: what it interrupts can raise errors different from KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self.came = False
@@ -35,7 +35,7 @@ def main() -> None:
             raise
     else:
         return
-    sys.stderr.write("heedful: stopped. What was finished is kept; what was under way is not.\n")
+    sys.stderr.write("heedful: stopped. Finished work is kept; unfinished work is not.\n")
     sys.exit(130)
 
 

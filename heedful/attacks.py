@@ -135,7 +135,7 @@ def ascend(
 
     Args:
         start: where the ascent begins: no perturbation where the gradient is not 0 there, or one from `draw`.
-        length: of a step, in radii; 2 / steps if not given.
+        length: length of a step, in radii; 2 / steps if not given.
         keep: what every iterate must satisfy beyond the ball.
 
     >>> fall = lambda point: point @ torch.tensor([1.0, -3.0])

@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 
 def format_number(value: float | None, *, decimals: int = 2, percent: bool = False) -> str:
-    """A number with so many decimals; smaller ones by their exponent, undefined ones as a dash.
+    """A number with `decimals` decimals; smaller ones by their exponent, undefined ones as a dash.
 
     >>> format_number(0.4567), format_number(0.4567, percent=True), format_number(1.8e-8), format_number(None)
     ('0.46', '45.7 %', '1.8e-08', '–')
@@ -36,7 +36,7 @@ def format_number(value: float | None, *, decimals: int = 2, percent: bool = Fal
 
 
 def format_interval(low: float | None, high: float | None, *, decimals: int = 2, percent: bool = False) -> str:
-    """The two ends of an interval; empty where it is undefined.
+    """The two ends of an interval; empty if it is undefined.
 
     >>> format_interval(0.1, 0.25), format_interval(0.1, 0.25, percent=True), format_interval(None, 1.0)
     ('0.10 to 0.25', '10.0 to 25.0 %', '')

@@ -1,7 +1,7 @@
 """The data that flows, from text to findings. Frozen; none of it computes, and each says in a line what it is.
 
-Fixed once, for all of Heedful: masks are True on the real thing; padding stands on the right; attention is exactly 0
-where there is no item; logarithms are natural; logits are always [batch classes], two classes for a binary task.
+Fixed once, for all of Heedful: masks are True on the real thing; padding is on the right; attention is exactly 0
+outside items; logarithms are natural; logits are always [batch classes], two classes for a binary task.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ SHOWN_TOKENS = 8
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Example:
-    """One text and what it is labelled.
+    """One text and its label.
 
     Args:
         tokens: the words as the tokenizer cut them; never empty.
         query: hypothesis (nli) or question (qa); empty for classification.
-        sentences: position in `tokens` at which each sentence begins, the first being 0; empty where nobody asked.
-        rationale: positions in `tokens` that a person (or the data's maker) says the label rests on; None if unknown.
-        annotators: the same of each person who marked the text; empty where nobody did, or the data's maker alone.
+        sentences: position in `tokens` at which each sentence begins, the first being 0; empty if not requested.
+        rationale: positions in `tokens` of the human rationale, or of one that the data's maker gives; None if unknown.
+        annotators: the rationale of each annotator; empty if there is none, or only one by the data's maker.
         text: what the user wrote; `WordTokenizer.split` finds the characters of each token in it again.
         query_text: the query as it was written.
         row: the number of the data row in its file, counted from 1 after the header (jsonl: the line); None if unknown.
@@ -57,7 +57,7 @@ class Dataset:
     """Examples in three parts, with what their labels mean.
 
     Args:
-        fingerprint: a hash of the content; an edited file is another data set.
+        fingerprint: a hash of the content; an edited file is a different dataset.
         notes: what loading did to the rows, for the user to read ("7 empty texts dropped from train").
     """
 
@@ -84,10 +84,10 @@ class Batch:
         index: which examples of the split these are.
         mask: what the encoder reads: all but padding.
         attendable_mask: what attention may weigh: never padding, nor a start or end symbol.
-        sentence: the number of the sentence that each token is in, counted from 0; hierarchical models only.
+        sentence: index of the sentence that each token is in; hierarchical models only.
         imposed_attention: attention imposed from outside; frozen attention only.
         marks: 1 at the tokens that each annotator marked, 0 at others, NaN throughout for annotators that a text does
-            not have; None where nobody marked any text.
+            not have; None if no text has a rationale.
     """
 
     index: Int[Tensor, " batch"]
@@ -134,10 +134,10 @@ class Trace:
 
 @dataclass(frozen=True, repr=False)
 class Reference:
-    """What a reference run (or several, in the mean) predicts and attends to in the batch at hand: computed once.
+    """Predictions and attention of a reference run (or the mean over several) for one batch: computed once.
 
     Args:
-        leave_one_out: how far its prediction moves without each item; NaN where nothing is left. Only for methods that
+        leave_one_out: how far its prediction moves without each item; NaN if nothing is left. Only for methods that
             ask for it.
     """
 
@@ -154,10 +154,10 @@ class Findings:
     """What one test found; undefined values are NaN.
 
     Args:
-        values: one number a text.
+        values: one number per text.
         solver: how they were answered.
-        items: one number an item, for the texts that are shown word by word.
-        substitutions: the words that gave way to others, (word, its replacement), each pair once a text.
+        items: one number per item, for the texts that are shown word by word.
+        substitutions: the words that were replaced, as (word, its replacement), each pair once per text.
         synonym_source: where the replacements come from, as a sentence.
         skipped: why the test cannot be done here, as a sentence; there are no values then.
         solvers: how single values were answered, where otherwise than the rest.
@@ -205,11 +205,11 @@ class Model(Protocol):
         ...
 
     def attend(self, encoded: Encoded, batch: Batch) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item"]]:
-        """Scores, and the attention they give: rows that sum to 1, exactly 0 where there is no item."""
+        """Scores, and the attention they give: rows that sum to 1, exactly 0 outside items."""
         ...
 
     def decode(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
-        """Logits of the items weighed by any attention."""
+        """Logits of the items weighted by any attention."""
         ...
 
 
@@ -222,5 +222,5 @@ class LinearModel(Model, Protocol):
         ...
 
     def empty_logits(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
-        """What the model says when nothing is left: the head applied to the zero vector."""
+        """Logits if nothing is left: the head applied to the zero vector."""
         ...

@@ -89,7 +89,9 @@ def _of_python(text: str) -> Iterator[str]:
     exempt = _exempt_strings(tree)
     inside: set[ast.AST] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr) and node not in exempt:
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            inside |= set(ast.walk(node.format_spec))
+        if isinstance(node, ast.JoinedStr) and node not in exempt and node not in inside:
             inside |= set(node.values)
             parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
             yield from _joined("".join(map(str, parts)))

@@ -47,7 +47,7 @@ NOT_IMPOSED = "Attention at this site and scope is not imposed on the row that t
 
 Report = Callable[[int, int], None]
 Scores = Mapping[str, Mapping[str, object]] | pl.DataFrame | str | Path
-"""Scores from outside: a table as a path or a data frame, or a dict by name and then by text."""
+"""External scores: a table as a path or a data frame, or a dict by name and then by text."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +69,7 @@ class Audit:
 
     @property
     def answer(self) -> AuditAnswer | None:
-        """Whether attention can be shown: `audit.answer.headline`, `.overall`, `.classes`; None if not asked for."""
+        """Whether attention can be shown: `audit.answer.headline`, `.overall`, `.classes`; None if not requested."""
         return self.verdict.answer
 
     @property
@@ -79,7 +79,7 @@ class Audit:
 
     @property
     def recommendation(self) -> Recommendation | None:
-        """What to show a reader; None if the answer was not asked for."""
+        """What to show a reader; None if the answer was not requested."""
         return None if self.answer is None else self.answer.recommendation
 
     @property
@@ -94,8 +94,8 @@ class Audit:
     def save(self, place: str | Path) -> Path:
         """Write the audit into a folder, or its report into a file that ends in .html; the place.
 
-        `heedful.load`, `heedful report` and `heedful compare` read the folder. An audit that was saved there before
-        makes way; a folder that holds anything else is left as it is, with an error.
+        `heedful.load`, `heedful report` and `heedful compare` read the folder. An audit that was saved there before is
+        overwritten. A folder that holds anything else is left as it is, with an error.
         """
         return heedful.save_audit_to(self, place)
 
@@ -116,7 +116,7 @@ class PreparedAudit:
 
     Args:
         texts: what is audited.
-        comparison_models: models beside it, on the same texts.
+        comparison_models: models to compare it with, on the same texts.
     """
 
     subject: Subject
@@ -140,10 +140,10 @@ class AuditExtras:
     """Parts of an audit that are not of its shards.
 
     Args:
-        outcomes: of dev texts.
+        outcomes: outcomes of dev texts.
         words: the most and the least attended.
-        indicative_words: how many label-indicative words the texts have; None where nobody asked.
-        heads: of a transformer.
+        indicative_words: how many label-indicative words the texts have; None if not counted.
+        heads: heads of a transformer, measured one by one.
         seconds: how long it took.
     """
 
@@ -163,10 +163,10 @@ def audit_subject(
     scores: Scores | None = None,
     report: Report | None = None,
 ) -> Audit:
-    """Put every test to a subject on a data set, or on the batches of a model of the user's own.
+    """Run every test on a subject with a dataset, or with the batches of a custom model.
 
     Args:
-        scores: scores of words from outside, by name: rankings to be tested beside attention.
+        scores: external scores, by name: rankings to test in addition to attention.
         report: called with (texts done, texts in all) after every batch.
     """
     prepared = prepare_audit(subject, data, settings, comparison_models, scores=scores)
@@ -190,10 +190,10 @@ def prepare_audit(
     *,
     scores: Scores | None = None,
 ) -> PreparedAudit:
-    """The audit of a subject, with its texts at hand.
+    """The audit of a subject, with its texts in memory.
 
     Args:
-        scores: scores of words from outside, by name: rankings to be tested beside attention.
+        scores: external scores, by name: rankings to test in addition to attention.
     """
     settings = settings or AuditSettings()
     for value, kind, name in (
@@ -205,8 +205,8 @@ def prepare_audit(
     texts = subject.texts(data, settings)
     texts = replace(texts, given=match_external_scores(scores, texts, settings))
     others = replace(comparison_models, reference=None)
-    beside = others.map(lambda other: _same_classes(texts, other.texts(data, settings)))
-    return PreparedAudit(subject, data, settings, texts, beside)
+    compared = others.map(lambda other: _same_classes(texts, other.texts(data, settings)))
+    return PreparedAudit(subject, data, settings, texts, compared)
 
 
 def _same_classes(texts: SubjectTexts, other: SubjectTexts) -> SubjectTexts:
@@ -228,7 +228,7 @@ def _same_classes(texts: SubjectTexts, other: SubjectTexts) -> SubjectTexts:
 
 
 def audit_shard(prepared: PreparedAudit, number: int, report: Callable[[int], None] | None = None) -> Shard:
-    """What the tests find in the texts of the shard of that number, also beside other models.
+    """Results of the tests on the texts of one shard, including comparisons with other models.
 
     Args:
         report: called with the number of its texts done after every batch.
@@ -244,7 +244,7 @@ def audit_shard(prepared: PreparedAudit, number: int, report: Callable[[int], No
 
 
 def audit_extras(prepared: PreparedAudit) -> AuditExtras:
-    """What is measured of the model beside the shards of its texts."""
+    """Measures of the model that are not made per shard."""
     began, subject, settings, data = time.perf_counter(), prepared.subject, prepared.settings, prepared.data
     dev, heads = pl.DataFrame(schema=OUTCOMES), None
     if isinstance(data, Dataset):

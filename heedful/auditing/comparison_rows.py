@@ -1,4 +1,4 @@
-"""Models beside the audited one: from other seeds, without attention, or trained against it; and their rows."""
+"""Rows of the models that the audited one is compared with: other seeds, uniform attention, adversarial models."""
 
 from collections.abc import Iterator, Sequence
 
@@ -82,7 +82,7 @@ def with_constants(rows: pl.DataFrame, distances: pl.DataFrame) -> pl.DataFrame:
     """The rows of adversaries in some texts, the distance from the best constant prediction being that for all texts.
 
     Args:
-        distances: of the same texts, `example` and a column for each model by its number.
+        distances: distances on the same texts: `example`, and a column for each model by its index.
     """
     measures = {name: f"apart_{name}" if int(name) else "constant_tvd" for name in distances.columns[1:]}
     new = distances.rename(measures).unpivot(index="example", variable_name="measure", value_name="distance")

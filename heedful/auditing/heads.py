@@ -65,7 +65,7 @@ def _measured(
     *,
     what_it_does: bool,
 ) -> HeadMeasures:
-    """The measures of so many texts of a split."""
+    """The measures of at most `most` texts of a split."""
     some = update_settings(settings, {"examples": min(most, settings.examples or most), "split": split})
     model, parts = subject.view, []
     for batch in subject.texts(dataset, some).batches():
@@ -77,7 +77,7 @@ def _measured(
 
 
 def _sentence(best: BestHead, chosen_on: str) -> str:
-    """Whether the best head may be shown in the place of the mean."""
+    """Whether the best head can be shown instead of the mean."""
     own, mean = best.agreement, best.mean_agreement
     start = (
         f"Head {best.head} of layer {best.layer} agrees best with leave-one-out on {chosen_on}; on other texts "
@@ -88,4 +88,4 @@ def _sentence(best: BestHead, chosen_on: str) -> str:
         return f"{start} It agrees better than the mean: audit it by --site {best.site} before you show it."
     if best.gain.high < 0:
         return f"{start} It agrees less than the mean: the choice was luck."
-    return f"{start} It is not surely better than the mean."
+    return f"{start} It is not significantly better than the mean."

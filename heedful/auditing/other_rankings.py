@@ -1,4 +1,4 @@
-"""Rankings beside attention: by methods that the audit's settings name, and by scores from outside."""
+"""Rankings to compare attention with: methods that the audit's settings name, and external scores."""
 
 from collections.abc import Callable
 from itertools import accumulate
@@ -37,20 +37,20 @@ def rankings_beside(subject: SubjectTexts, settings: AuditSettings, shard: int =
 
 
 def match_external_scores(scores: object, subject: SubjectTexts, settings: AuditSettings) -> ExternalScores:
-    """Scores from outside, laid over the words of the subject's texts.
+    """External scores, matched to the words of the subject's texts.
 
     Args:
         scores: as `external_scores_of` takes them; None: there are none.
     """
     if scores is None:
         return ExternalScores()
-    # Scores from outside cannot have these names: they would be mistaken for those of other rankings.
+    # External scores cannot have these names: they would be mistaken for those of other rankings.
     taken = (*RANKINGS, *settings.rankings, *BOUNDS, *TAKEN)
     return external_scores_of(scores, text_words(subject), taken=taken)
 
 
 def text_words(subject: SubjectTexts) -> list[TextWords]:
-    """The words of the subject's texts: of a model of the user's own as far as they are known."""
+    """The words of the subject's texts: for a custom model, as far as they are known."""
     if subject.examples:
         return words_of_examples(subject.examples, subject.numbers)
     texts = []

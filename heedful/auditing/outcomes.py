@@ -42,7 +42,7 @@ class Costs:
     """What outcomes cost.
 
     Args:
-        seconds: of each ranking's scores, by its name.
+        seconds: seconds that each ranking's scores took, by its name.
         passes: texts and parts of texts that were read, by purpose.
     """
 

@@ -29,7 +29,7 @@ Segments = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Replacements:
-    """Texts of a batch and, by row, the tokens that take the place of each item's own."""
+    """Texts of a batch and, by row, the tokens that replace each item's own."""
 
     evidence: Evidence
     segments: dict[int, Segments]
@@ -141,10 +141,10 @@ def draw_replacements(
     sentences: Callable[[], Segments] | None,
     replace_with: str,
 ) -> Replacements:
-    """Draw the words that take the place of others, one for each position, for the texts of these rows.
+    """Draw the replacement words, one for each position, for the texts of these rows.
 
     Args:
-        generators: of each row.
+        generators: one generator per row.
         sentences: all sentences of the training texts, if attention weighs sentences of our own models.
         replace_with: "word", or "mask" for the mask token of a Hugging Face model.
     """

@@ -42,7 +42,7 @@ ORDER = ["example", "test", "measure", "item"]
 OUTCOME = "outcome"
 """Names the answer among tests."""
 IMPORTANCES = ("weight_gradient", "gradient_x_input", "leave_one_out")
-"""What is shown of an item beside its attention."""
+"""What is shown of an item in addition to its attention."""
 
 
 def outcomes_alone(subject: SubjectTexts, settings: AuditSettings) -> pl.DataFrame:
@@ -65,8 +65,8 @@ def shard_rows(
     The model is measured in float64 and evaluation mode, on a copy; the user's own is left as it is.
 
     Args:
-        subject: with the batches of the shard alone.
-        number: of the shard, which decides what is drawn.
+        subject: subject with only the batches of the shard.
+        number: index of the shard, which determines what is drawn.
         report: called with the number of texts done after every batch.
     """
     check_names(settings)
@@ -110,7 +110,7 @@ def shard_rows(
 
 
 def _facts(test: str, findings: Findings, settings: AuditSettings) -> ShardInfo:
-    """What a test says of a batch beside its numbers."""
+    """What a test reports of a batch in addition to its numbers."""
     is_worth_saying = findings.skipped and (settings.tests or not BATTERY[test].needs_rationales)
     questions = BATTERY[test].questions if is_worth_saying else ()
     return ShardInfo(
@@ -149,7 +149,7 @@ def chosen_tests(settings: AuditSettings) -> dict[str, Callable[..., Findings]]:
 
 
 def batch_rows(subject: SubjectTexts, batch: Batch, findings: Mapping[str, Findings]) -> pl.DataFrame:
-    """What the tests found of one batch, a row a text and measure."""
+    """Results of the tests for one batch, one row per text and measure."""
     examples = batch.index.cpu().numpy()
     columns = [
         (test, measure, each.solvers.get(measure, each.solver))
@@ -221,7 +221,7 @@ def _importances(
 
 
 def _rationales(subject: SubjectTexts, evidence: Evidence) -> dict[str, Float[Tensor, "batch item"]]:
-    """1 at the words that a person says the label rests on, 0 at the others; NaN in texts without marks."""
+    """1 at the words of the human rationale, 0 at the others; NaN in texts without a rationale."""
     marks = torch.full(evidence.items.shape, torch.nan, dtype=torch.float64)
     for row, example in enumerate(evidence.trace.batch.index.tolist()):
         text, places = subject.examples[example] if subject.examples else None, evidence.items[row].nonzero()[:, 0]
@@ -242,8 +242,8 @@ def _text(
     """One shown text, as `schema.EXAMPLES` has it.
 
     Args:
-        adversarial: the predictions under the most different attention.
-        replacement: tokens that take the place of others.
+        adversarial: the predictions under the adversarial attention.
+        replacement: tokens that replace others.
     """
     number, items = int(evidence.trace.batch.index[place]), evidence.items[place]
     predicted, label = int(evidence.predicted[place]), int(evidence.trace.batch.labels[place])
@@ -277,7 +277,7 @@ def names_of(subject: SubjectTexts, number: int, count: int) -> list[str]:
 
 
 def _replaced(subject: SubjectTexts, names: list[str], replacement: Float[Tensor, " item"]) -> list[str] | None:
-    """The words of a text after others were put in the place of some; None where words are not known."""
+    """The words of a text after some were replaced; None if words are not known."""
     vocabulary = subject.context.vocabulary
     if not vocabulary or len(names) != len(replacement):
         return None

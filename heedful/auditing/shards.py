@@ -14,10 +14,10 @@ from heedful.schema.table_columns import OUTCOMES, ROWS
 
 @dataclass(frozen=True)
 class ShardInfo:
-    """What a shard says beside its rows.
+    """What a shard reports in addition to its rows.
 
     Args:
-        substitutions: the words that gave way to synonyms in any text, the most frequent first.
+        substitutions: the words that were replaced by synonyms in any text, the most frequent first.
         synonym_sources: where the synonyms come from, as sentences.
         skipped: why, for each question that could not be asked.
         texts: how many it has.
@@ -41,9 +41,9 @@ class Shard:
 
     Args:
         examples: the texts that are shown word by word.
-        outcomes: of each text, ranking and way of removing words.
+        outcomes: outcome of each text, ranking and way of removing words.
         adversaries: rows of trained adversaries, without those that need the texts of all shards.
-        predictions: of the model and of each adversary, from which those are made.
+        predictions: predictions of the model and of each adversary, from which the missing rows are made.
     """
 
     rows: pl.DataFrame

@@ -1,4 +1,4 @@
-"""How different can attention be for the same answer? And could the answer stand without the top words?"""
+"""How different can attention be for the same prediction? Could the prediction survive without the top words?"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Decode = Callable[[Float[Tensor, "batch item"]], Float[Tensor, "batch classes"]]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What the search ended with: several candidates a text."""
+    """Result of the search: several candidates per text."""
 
     scores: Float[Tensor, "batch candidate item"]
     attention: Float[Tensor, "batch candidate item"]
@@ -57,10 +57,10 @@ def search_adversary(
 ) -> SearchResult:
     """Attention far from the given one whose prediction stays within eps, by gradient descent from `start`.
 
-    Minimises, over several candidates a text at once, the sum of -JSD(candidate, attention) + 500 relu(TVD - eps), less
-    the mean JSD between the candidates, by AMSGrad at 0.01 for exactly `steps` steps. Jain and Wallace (2019, algorithm
-    3) as their code has it: it differs from their equation 2 in its weights (500 for each candidate, and a mean over
-    all pairs of candidates with themselves included), and it adds 1e-10 inside logarithms.
+    Minimizes, over several candidates per text at once, the sum of -JSD(candidate, attention) + 500 relu(TVD - eps),
+    less the mean JSD between the candidates, by AMSGrad at 0.01 for exactly `steps` steps. Jain and Wallace (2019,
+    algorithm 3) as in their code, which differs from their equation 2 in its weights (500 for each candidate, and a
+    mean over all pairs of candidates with themselves included), and it adds 1e-10 inside logarithms.
     """
     scores = start.clone().requires_grad_()
     optimizer = torch.optim.Adam([scores], lr=0.01, amsgrad=True)
@@ -114,7 +114,7 @@ def _js(p: Tensor, q: Tensor) -> Tensor:
 
 TOPS = (1, 3)
 EPS, EPS_QA = 0.01, 0.05
-"""How far a prediction may move and still be the same answer, as in the papers."""
+"""How far a prediction may move and still count as the same, as in the papers."""
 
 Eps = Annotated[float, Field(gt=0, lt=1)]
 
@@ -130,15 +130,15 @@ def adversarial_attention(
     """The largest divergence from the model's attention that keeps the prediction within eps, and its cap for the text.
 
     `js`, this divergence (where it is not exact, at least so much); `cap`, the largest divergence from this attention
-    at all; `without_top_1`, `without_top_3`: whether the answer can be kept with no weight on the most attended words
-    (NaN where there are no others, or where it is not decided); with `search`, also `js_search`, what the authors'
+    at all; `without_top_1`, `without_top_3`: whether the prediction survives with no weight on the most attended words
+    (NaN if there are no others, or if this is undecided); with `search`, also `js_search`, what the authors'
     optimizer finds. Of items: that attention, where the head is linear.
     Jain and Wallace (2019, algorithm 3), who search; exact for two classes, a lower bound for more.
 
     Args:
-        eps: how far the prediction may move; None: .01, and .05 for question answering, as in the papers.
-        search: also run the authors' search, beside the exact answer.
-        steps: of that search.
+        eps: how far the prediction may move; None: 0.01, and 0.05 for question answering, as in the papers.
+        search: also run the authors' search, in addition to the exact optimum.
+        steps: number of search steps.
     """
     eps = eps or (EPS_QA if evidence.context.task == "qa" else EPS)
     items, attention = evidence.items, evidence.attention
@@ -164,7 +164,7 @@ def adversarial_attention(
 def _solved(
     evidence: Evidence, item_logits: Float[Tensor, "batch item classes"], eps: float
 ) -> tuple[dict[str, Tensor], Solver, Float[Tensor, "batch item"]]:
-    """The values, how they were solved, and the most different attention that keeps the answer."""
+    """The values, how they were solved, and the adversarial attention."""
     problem = (evidence.attention, item_logits, evidence.items)
     # In random order, since the exact forms break ties of attention by position.
     order = evidence.random_order
@@ -189,7 +189,7 @@ def _solved(
 
 
 def _searched(evidence: Evidence, generator: torch.Generator, eps: float, steps: int) -> dict[str, Tensor]:
-    """What the optimiser finds: over all items, and over those that are not the top ones."""
+    """What the optimizer finds: over all items, and over those that are not the top ones."""
     attention = evidence.attention
     start = draw_start(evidence.items, generator)
     largest, _ = search_adversary(evidence.decode, attention, evidence.items, start, eps=eps, steps=steps).best(eps)
@@ -205,7 +205,7 @@ def _searched(evidence: Evidence, generator: torch.Generator, eps: float, steps:
 def _witnessed(
     evidence: Evidence, model: TransformerModel, generator: torch.Generator, eps: float, steps: int
 ) -> tuple[dict[str, Tensor], Float[Tensor, "batch item"]]:
-    """What attention on one word or two shows to be possible, in every head alike; and with the search beside it."""
+    """Lower bounds from attention on one or two words, the same in every head, and from the search."""
 
     def candidates(
         decode: Decode, attention: Float[Tensor, "batch item"], allowed: Bool[Tensor, "batch item"]
@@ -238,7 +238,7 @@ def _closeness(columns: Columns) -> ValueFloorBest:
 def _by_confidence(columns: Columns) -> dict[str, float]:
     value, _, _ = _closeness(columns)
     sure = columns["prediction.probability"]
-    bands = {"below .75": sure < 0.75, ".75 to .95": (sure >= 0.75) & (sure < 0.95), "above .95": sure >= 0.95}
+    bands = {"below 0.75": sure < 0.75, "0.75 to 0.95": (sure >= 0.75) & (sure < 0.95), "above 0.95": sure >= 0.95}
     return {f"confidence {name}": value.where(band, nan).nanmean().item() for name, band in bands.items()}
 
 
@@ -261,18 +261,18 @@ TEST = BatteryTest(
             details=lambda columns: {
                 "stands without the top 3": mean("adversarial_attention.without_top_3")(columns),
             },
-            if_searched="For so many such attention was found; for others it may exist, too.",
+            if_searched="Such attention was found for these; it might exist for others, too.",
         ),
         Question(
             name="adversarial_attention",
-            topic="other attention, same answer",
+            topic="other attention, same prediction",
             group="exclusivity",
             wording=lambda item: "Is this attention tied to the answer?",
             needs=("adversarial_attention",),
             measured=_closeness,
             best_kind="ceiling",
             sentence=lambda answer: (
-                f"Attention that gives the same answer can reach {100 * (1 - answer.value):.0f} % of the maximum "
+                f"Attention that gives the same prediction can reach {100 * (1 - answer.value):.0f}% of the maximum "
                 "divergence."
             ),
             details=_by_confidence,

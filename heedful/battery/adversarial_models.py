@@ -16,11 +16,11 @@ from heedful.measures import js_divergence, total_variation_distance
 from heedful.models.abilities import linear, own_parts
 from heedful.types import Model, Trace
 
-# AtteFa, the score of a trained adversary, beside what adversaries reach that explain nothing, and the best of all.
+# # AtteFa, the score of a trained adversary, compared with adversaries that explain nothing, and with the best of all.
 #
 # AtteFa compares how far an adversary's predictions moved with how far its attention did; yet an adversary may stop
 # predicting, or only rescale. Each member of the family is a point of the same plane, TVD against JSD: the
-# adversaries that were trained, one a seed; one that predicts the same for every text; one that rescales; and the
+# trained adversaries, one per seed; one that predicts the same for every text; one that rescales; and the
 # exact optimum with everything but attention frozen. All hold for any number of classes but the last, which is for
 # two.
 
@@ -31,7 +31,7 @@ GAVE_UP, NO_BETTER, BETTER = "gave up", "no better than a constant answer", "bet
 """What becomes of a trained adversary."""
 
 Measures = Mapping[str, Float[Tensor, " text"]]
-"""Measures by name, one value a text."""
+"""Measures by name, one value per text."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Member:
     Args:
         tvd: how far its predictions are from the base model's.
         js: how far its attention is from the base model's, in nats.
-        loss: tvd - js / ln 2, what adversaries minimise.
-        attefa: as the paper has it.
+        loss: tvd - js / ln 2, what adversaries minimize.
+        attefa: as defined by the paper.
         attefa_of_cap: the same with the divergence measured against its cap instead of ln 2.
-        gave_up: whether it predicts nearly the same for every text; None where nobody asked, or where the base itself
-            does and following it is no sign of giving up.
+        gave_up: whether it predicts nearly the same for every text. None if this was not determined, or if the base
+            does so itself: following it is then no sign of giving up.
     """
 
     tvd: float
@@ -68,14 +68,14 @@ class Family:
     Args:
         seeds: the trained adversaries, in the order given.
         best: which of them has the least loss; by the method's own criterion its AtteFa is the answer.
-        mean: of AtteFa over the seeds, as the paper reports it.
+        mean: mean AtteFa over the seeds, as the paper reports it.
         spread: population standard deviation over the seeds.
         cap: the mean of the largest divergences that a trained adversary's attention could have.
         constant: predicts the same for every text, its attention at the cap. If attention can reach the cap, the best
             adversary there is scores no more.
-        rescaled: has the base's decisions and is sure of all of them, its attention at the cap. If weights may grow
+        rescaled: predicts as the base does with full confidence, its attention at the cap. If weights may grow
             without limit, some adversary comes as near to it as one likes.
-        frozen: the exact optimum if attention alone may move; None where it is not known: three classes or more, or a
+        frozen: the exact optimum if attention alone may move; None if it is not known: three classes or more, or a
             head that is not linear.
     """
 
@@ -106,13 +106,13 @@ def attefa(
 
     AtteFa = min(mean TVD / (mean JSD / ln 2), 1): a ratio of means.
 
-    Near 0, the adversary won: the same answers by other attention. NaN where neither moved. Amini and Kosseim
+    Near 0, the adversary won: the same predictions by other attention. NaN if neither moved. Amini and Kosseim
     (2022, section 3.3, equation 7), whose TVD over one output unit is half of ours and is then divided by 0.5.
 
     Args:
-        tvd: of the adversary's prediction from the base model's; for two classes |p - q|.
-        js: of its attention from the base model's, in nats.
-        caps: the largest divergence that each text allows, whose mean then stands in the place of ln 2.
+        tvd: TVD of the adversary's prediction from the base model's; for two classes |p - q|.
+        js: JSD of its attention from the base model's, in nats.
+        caps: the largest divergence that each text allows, whose mean then replaces ln 2.
 
     >>> tvd, js = torch.tensor([0.1, 0.3]), torch.tensor([0.6931, 0.3466])
     >>> attefa(tvd, js), attefa(tvd, js, caps=torch.tensor([0.6931, 0.6931]))  # 0.2 / 0.75
@@ -181,10 +181,10 @@ def constant_adversary(probabilities: Float[Tensor, "text classes"]) -> Float[Te
 
     For two classes |p - median p|.
 
-    Its mean is about the share of the rarer class where the base is sure of itself, so 0.5 on balanced data. Attention
+    Its mean is about the share of the rarer class where the base is confident, so 0.5 on balanced data. Attention
     is then free to go to the cap, which makes it what an adversary falls back on. The best adversary's loss is at most
     this one's and its JSD at most the cap, so its AtteFa is at most this one's: a printed value near it shows that the
-    adversary gave up, not that attention is faithful; one above it, that the optimiser fell short (derived; not in the
+    adversary gave up, not that attention is faithful; one above it, that the optimizer fell short (derived; not in the
     paper).
 
     >>> constant_adversary(torch.tensor([[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]]))
@@ -195,12 +195,12 @@ def constant_adversary(probabilities: Float[Tensor, "text classes"]) -> Float[Te
 
 
 def rescaling_adversary(probabilities: Float[Tensor, "text classes"]) -> Float[Tensor, " text"]:
-    """What an adversary pays that has the base's decisions and is sure of every one: 1 - the largest probability.
+    """Cost of an adversary with the base's predictions and full confidence: 1 - the largest probability.
 
     With any other scores, an adversary that multiplies each item's logits by exp(base's score - own score) has the
-    base's logits again, times a positive factor a text. One large factor more makes all of them sure, and every
-    decision is the base's; no context is needed. So wherever the base is sure of itself the least AtteFa is about 0,
-    faithful or not, if weights may grow without limit; a trained adversary's value is what the optimiser found
+    base's logits again, times a positive factor per text. One more large factor makes all of them confident, and every
+    prediction is the base's; no context is needed. So if the base is confident, the least AtteFa is about 0,
+    faithful or not, if weights may grow without limit; a trained adversary's value is what the optimizer found
     (derived; not in the paper).
 
     >>> rescaling_adversary(torch.tensor([[0.75, 0.25], [0.5, 0.5]]))
@@ -237,7 +237,7 @@ def base_rows(
     the item logits of two classes.
 
     Args:
-        item_logits: None where the head is not linear.
+        item_logits: None if the head is not linear.
         tokens: what a token-wise encoder reads; None for one that sees context.
     """
     rows = {
@@ -402,7 +402,7 @@ QUESTIONS = (
         best_kind="yardstick",
         sentence=lambda answer: (
             f"With all else held fixed, attention that goes elsewhere at the least cost moves the answers by "
-            f"{answer.value:.2f} for each unit of divergence; an adversary that gives every text the same answer, by "
+            f"{answer.value:.2f} for each unit of divergence; an adversary that predicts the same for every text, by "
             f"{answer.best:.2f}."
         ),
     ),
@@ -415,8 +415,9 @@ QUESTIONS = (
         measured=_attefa,
         best_kind="yardstick",
         sentence=lambda answer: (
-            f"The best of {answer.details['adversaries']:.0f} models trained to give the same answers by other "
-            f"attention has an AtteFa of {answer.value:.2f} (0: it won), where one that gives every text one answer "
+            f"The best of {answer.details['adversaries']:.0f} models trained to make the same predictions by other "
+            f"attention has an AtteFa of {answer.value:.2f} (0: it won), where one that predicts the same for every "
+            f"text "
             f"has {answer.best:.2f}"
             + (f"; {answer.details['that gave up']:.0f} gave up predicting." if answer.details["that gave up"] else ".")
         ),

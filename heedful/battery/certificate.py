@@ -1,4 +1,4 @@
-"""How far may the weights be off before the decision can change?"""
+"""How far off can the weights be before the prediction can flip?"""
 
 import torch
 
@@ -23,7 +23,7 @@ def certificate(evidence: Evidence, generator: torch.Generator) -> Findings:
     `l1_simplex`, `l2_simplex`, `linf_simplex`, where perturbed weights are still a distribution; `l1_zero_sum` ...,
     where they keep their sum but may turn negative; `l1_free` ..., where they may be anything: exact for any number of
     classes. Where it is larger than two distributions can be apart (2, the root of 2, 1) it is given as that: no other
-    attention is so far away. NaN where the head is not linear. None of the papers has it; it is Hu et al.'s (2023)
+    attention is so far away. NaN if the head is not linear. It is in none of the papers; it is Hu et al.'s (2023)
     worst case turned round.
     """
     values = {}

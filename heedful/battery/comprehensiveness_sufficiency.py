@@ -16,7 +16,7 @@ from heedful.settings import Positive
 from heedful.types import Findings
 
 SIZES = (1, 3, 5, 10, 0.2)
-"""How many top words: so many, or, below 1, that share of the text's."""
+"""How many top words: a count, or, below 1, a share of the text's words."""
 
 Sizes = Annotated[tuple[Positive, ...], Field(min_length=1)]
 
@@ -33,21 +33,21 @@ def comprehensiveness_sufficiency(
     sizes: Sizes = SIZES,
     erase: Literal["delete", "zero"] = "delete",
 ) -> Findings:
-    """How much less sure the model is of its decision without its most attended words, and with them alone.
+    """Drop of the prediction's probability without the most attended words, and with them alone.
 
     comprehensiveness = p(text) - p(text without the top words), sufficiency = p(text) - p(top words alone), of the
     predicted class; both signed. The top words are necessary where the first is large, and suffice where the second is
     small. For each number of words `comprehensiveness_attention_3` ..., and without a number the mean over all of them
     (AOPC); the same for words drawn at random (`_random`), for the words without which the prediction is least likely
-    (`_leave_one_out`), for the top words by gradient x input (`_gradient_x_input`), and for scores from outside by
-    their names (the mean alone). NaN, for all of these alike, at a size that takes the whole text, or at which one of
-    them takes all that has weight. And `emptied`, how much less sure it is with zeros for all embeddings: what all
+    (`_leave_one_out`), for the top words by gradient x input (`_gradient_x_input`), and for external scores by
+    their names (the mean alone). NaN, for all of these, at a size that takes the whole text, or at which one of
+    them takes all that has weight. And `emptied`, how far the probability drops with zeros for all embeddings: what all
     words together are worth. DeYoung et al. (2020, section 4.2); Hu et al. (2023,
     appendix), whose code takes away the top words of all texts of a batch in each, so that what it measures is nearly
     `emptied`.
 
     Args:
-        sizes: how many words: so many, or, below 1, that share of the text's.
+        sizes: how many words: a count, or, below 1, a share of the text's words.
         erase: how words are taken away: deleted from the text, or ("zero") their embeddings set to 0 as in Hu et al.'s
             code.
     """
@@ -84,7 +84,7 @@ def comprehensiveness_sufficiency(
 def _lost(
     evidence: Evidence, orders: Sequence[Int[Tensor, "batch item"]], sizes: Sequence[int | float], erase: str
 ) -> Float[Tensor, "batch kind order size"]:
-    """How much less sure the model is without the top words of each order, and with them alone."""
+    """Drop of the prediction's probability without the top words of each order, and with them alone."""
     items, wanted = evidence.items, top_sizes(evidence.count, sizes)
     tops = torch.cat([top_items(order, items, wanted) for order in orders], 1)
     parts = torch.cat([items[:, None] & ~tops, tops], 1)
@@ -121,7 +121,7 @@ def top_sizes(count: Float[Tensor, " batch"], sizes: Sequence[int | float]) -> F
 def top_items(
     order: Int[Tensor, "batch item"], items: Bool[Tensor, "batch item"], sizes: Float[Tensor, "batch size"]
 ) -> Bool[Tensor, "batch size item"]:
-    """Which items are among the first so many of the order."""
+    """Which items are among the first of the order, up to each size."""
     return (order.argsort(1)[:, None] < sizes[..., None]) & items[:, None]
 
 
@@ -148,15 +148,13 @@ def _against_random_and_leave_one_out(kind: str) -> Callable[[Columns], ValueFlo
 
 
 def probability_drop(lost: float) -> str:
-    """A change of a probability in words.
+    """A change of a probability as text, in percentage points.
 
     >>> probability_drop(0.123), probability_drop(-0.01), probability_drop(0.004)
-    ('12 points less sure', '1 point surer', 'as sure')
+    ('lowers it by 12', 'raises it by 1', 'does not change it')
     """
     count = round(100 * abs(lost))
-    if not count:
-        return "as sure"
-    return f"{count} point{'s' if count > 1 else ''} {'surer' if lost < 0 else 'less sure'}"
+    return f"{'raises' if lost < 0 else 'lowers'} it by {count}" if count else "does not change it"
 
 
 TEST = BatteryTest(
@@ -171,9 +169,10 @@ TEST = BatteryTest(
             measured=_against_random_and_leave_one_out("comprehensiveness"),
             best_kind="yardstick",
             sentence=lambda answer: (
-                f"Without its most attended {answer.item}s the model is {probability_drop(answer.value)} of its "
-                f"answer; without as many {answer.item}s at random {probability_drop(answer.floor)}, and without "
-                f"those whose leaving out matters most {probability_drop(answer.best)}."
+                f"The probability of the prediction, in percentage points: deleting the most attended {answer.item}s "
+                f"{probability_drop(answer.value)}, deleting as many random {answer.item}s "
+                f"{probability_drop(answer.floor)}, and deleting the top {answer.item}s by leave-one-out "
+                f"{probability_drop(answer.best)}."
             ),
         ),
         Question(
@@ -185,9 +184,9 @@ TEST = BatteryTest(
             measured=_against_random_and_leave_one_out("sufficiency"),
             best_kind="yardstick",
             sentence=lambda answer: (
-                f"From its most attended {answer.item}s alone the model is {probability_drop(1 - answer.value)} of "
-                f"its answer than from the whole text; from as many {answer.item}s at random "
-                f"{probability_drop(1 - answer.floor)}, and from those whose leaving out matters most "
+                f"The probability of the prediction, in percentage points: keeping only the most attended "
+                f"{answer.item}s {probability_drop(1 - answer.value)}, keeping as many random {answer.item}s "
+                f"{probability_drop(1 - answer.floor)}, and keeping the top {answer.item}s by leave-one-out "
                 f"{probability_drop(1 - answer.best)}."
             ),
         ),

@@ -1,4 +1,4 @@
-"""Does the top word carry the decision?"""
+"""Does the top word determine the prediction?"""
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -20,7 +20,7 @@ def erase_one(evidence: Evidence, generator: torch.Generator) -> Findings:
     it: the exact expectation over a random one), `delta_js` = JS(p, q without the top) - JS(p, q without one other item
     drawn at random), `delta_attention` = the difference of their weights, `mean_delta_js` its exact expectation; and
     `some_item_flips`, whether any single item changes the decision. Of items that share the first place, the mean over
-    them. Undefined where fewer than two items have weight: nothing would remain. Serrano and Smith (2019, section 4).
+    them. Undefined if fewer than two items have weight: nothing would remain. Serrano and Smith (2019, section 4).
     """
     items, erased = evidence.items, evidence.erased_logits.softmax(-1)
     moved = js_divergence(erased, evidence.probabilities[:, None].expand_as(erased)).masked_fill(~items, 0.0)
@@ -52,7 +52,7 @@ def top_and_others(
 
 
 def draw_other(top: Int[Tensor, " batch"], evidence: Evidence, generator: torch.Generator) -> Int[Tensor, " batch"]:
-    """One item of each text other than the top one, all equally likely (the top itself where there is no other)."""
+    """One item of each text other than the top one, all equally likely (the top itself if it is the only one)."""
     luck = torch.rand(evidence.items.shape, generator=generator)
     luck = luck.masked_fill(~evidence.items, -1.0).scatter(1, top[:, None], -0.5)
     return luck.argmax(1)
@@ -69,7 +69,7 @@ TEST = BatteryTest(
             name="erase_one",
             topic="top word erased",
             group="relevance",
-            wording=lambda item: f"Does the top {item} carry the decision?",
+            wording=lambda item: f"Does the top {item} determine the prediction?",
             measured=between(
                 "erase_one.flips_attention", "erase_one.other_flips_attention", "erase_one.some_item_flips"
             ),

@@ -1,4 +1,4 @@
-"""Does the ranking find what the decision rests on?"""
+"""Does the ranking find the words that the prediction depends on?"""
 
 from dataclasses import dataclass, fields
 
@@ -49,15 +49,15 @@ def erase_until_flip(
     """What each ranking erases before the decision changes: `count`, `fraction` of the items, attention `mass`.
 
     For each ranking, by attention, weight gradient, attention x gradient, gradient x input and leave-one-out; `random`,
-    the mean over so many random rankings; and `minimal`, the smallest set that changes the decision at all (exact for a
-    linear head, else the best of the rankings). An erasure leaves something, whose weights are renormalised. A ranking
-    that misses a change that some set makes counts as all items erased; texts that no set changes are NaN, and so are
-    those with fewer than two items that have weight. Items that a ranking ties are erased in random order (the mean
-    over `rankings` orders). Scores from outside are rankings, too; a text that has none is NaN for them. Of items: the
+    the mean over `rankings` random rankings; and `minimal`, the smallest set that changes the decision at all (exact
+    for a linear head, else the best of the rankings). An erasure leaves something, whose weights are renormalized. A
+    ranking that misses a change that some set makes counts as all items erased; texts that no set changes are NaN, and
+    so are those with fewer than two items that have weight. Items that a ranking ties are erased in random order (the
+    mean over `rankings` orders). External scores are rankings, too; NaN in a text that has none. Of items: the
     smallest set, where the head is linear. Serrano and Smith (2019, section 5); the minimum is ours.
 
     Args:
-        rankings: random ones, that the others are held against; see `affordable`.
+        rankings: number of random rankings to compare the others with; see `affordable`.
         by: only these of the named rankings; leave-one-out costs the most.
         floors: whether random rankings are tested; without them rankings can be compared with each other.
         until_empty: where no smaller set changes the decision, the last item goes, too, as in the paper (section 5.3):
@@ -132,7 +132,7 @@ def _smallest(evidence: Evidence, flips: list[FirstFlip]) -> tuple[FirstFlip, di
 
 
 def _fewest(flips: list[FirstFlip], count: Float[Tensor, " batch"]) -> FirstFlip:
-    """The fewest items that some ranking erased; NaN where all erased everything."""
+    """The fewest items that some ranking erased; NaN if all erased everything."""
     fewest, which = torch.stack([flip.count for flip in flips]).min(0)
     fewest = fewest.where(fewest < count, torch.nan)
     mass = torch.stack([flip.mass for flip in flips]).gather(0, which[None])[0]
@@ -201,13 +201,13 @@ TEST = BatteryTest(
             name="erase_until_flip",
             topic="words erased until the decision changes",
             group="relevance",
-            wording=lambda item: "Does the ranking find what the decision rests on?",
+            wording=lambda item: f"Does the ranking find the {item}s that the prediction depends on?",
             measured=_measured,
             unit="share",
             sentence=lambda answer: (
-                f"Erasing {answer.item}s from the most attended down takes {100 * (1 - answer.value):.0f} % of a text "
-                f"before the decision changes, in random order {100 * (1 - answer.floor):.0f} %; the smallest set that "
-                f"changes it is {100 * (1 - answer.best):.0f} %."
+                f"Erasing {answer.item}s in order of attention flips the prediction after "
+                f"{100 * (1 - answer.value):.0f}% of the text; in random order, after {100 * (1 - answer.floor):.0f}%. "
+                f"The smallest set that flips it is {100 * (1 - answer.best):.0f}%."
             ),
             if_inexact="The smallest set is the smallest that was found; a smaller one may exist.",
         ),

@@ -28,7 +28,7 @@ NO_WEIGHT = -1e100
 ROUNDING = 1e-12
 """A probability that moves by less has not moved."""
 
-# What a test may need to know of the audit, beyond the batch at hand.
+# What a test may need to know about the audit, apart from the batch.
 
 Known = TypeVar("Known")
 
@@ -42,7 +42,7 @@ class ItemWords(Protocol):
         ...
 
     def rewritten(self, batch: Batch, words: Sequence[Mapping[int, str]]) -> tuple[Batch, Bool[Tensor, " batch"]]:
-        """The batch with new words in the place of others, by position; and the texts in which that could be done."""
+        """The batch with some words replaced, by position; and the texts in which this was possible."""
         ...
 
     def tokens_of(self, number: int, words: Mapping[int, str]) -> list[tuple[int, ...]] | None:
@@ -52,13 +52,13 @@ class ItemWords(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a test may need to know of the audit, beyond the batch at hand.
+    """What a test may need to know about the audit, apart from the batch.
 
     Args:
         labels: what the classes are called.
-        vocabulary: words by number; empty where nobody has them.
-        token_counts: how often each token occurs under each label, in the training texts where these are at hand.
-        item_words: the words of items that are made of several tokens; None where an item is a token, or no word.
+        vocabulary: words by token ID; empty if unknown.
+        token_counts: how often each token occurs under each label, in the training texts if these are available.
+        item_words: the words of items that are made of several tokens; None if an item is a token, or not a word.
         vectors: the pretrained word vectors that the model began with: a file, or a name under HEEDFUL_DATA.
     """
 
@@ -82,7 +82,7 @@ Weights = Float[Tensor, "batch item"]
 
 
 class Evidence:
-    """A trace and the questions that can be put to it, answered lazily.
+    """A trace and what tests derive from it, computed lazily.
 
     Make it from a trace in float64 and evaluation mode; nothing here changes the model or the trace. The model works
     where it is; its output is brought to the processor, where the exact forms work.
@@ -141,7 +141,7 @@ class Evidence:
 
     @cached_property
     def log_attention(self) -> Weights:
-        """Log weights, -inf where there is no item or no weight.
+        """Log weights, -inf where an item or its weight is missing.
 
         From the scores where attention is their softmax at the model's temperature, or at 1: however sharp attention
         is, what remains after an erasure then has its shape. Where attention is nearly one-hot, any would fit.
@@ -159,7 +159,7 @@ class Evidence:
 
     @cached_property
     def permuted_log_attention(self) -> Weights:
-        """The same weights permuted among the items, once at random: attention of the same shape that knows nothing."""
+        """The same weights permuted among the items, once at random: an uninformed attention of the same shape."""
         return self.log_attention.gather(1, self.permutation)
 
     @cached_property
@@ -174,7 +174,7 @@ class Evidence:
 
     @cached_property
     def item_logits(self) -> Float[Tensor, "batch item classes"] | None:
-        """What it would predict with all weight on one item; None where the head is not linear."""
+        """What it would predict with all weight on one item; None if the head is not linear."""
         return None if self.linear is None else self.linear.item_logits(self.trace.encoded).cpu()
 
     @cached_property
@@ -184,7 +184,7 @@ class Evidence:
 
     @cached_property
     def item_numbers(self) -> Int[Tensor, "batch item"] | None:
-        """The number of each item's word in the vocabulary, -1 if it has none; None where items are not words."""
+        """The token ID of each item's word, -1 if it has none; None if items are not words."""
         if self.context.item_words is not None:
             return self.context.item_words.numbers(self.trace.batch).cpu()
         return self.trace.batch.tokens.cpu() if items_are_tokens(self.trace) else None
@@ -201,7 +201,7 @@ class Evidence:
 
     @cached_property
     def input_gradients(self) -> list[Weights]:
-        """The same under the own and the permuted weights: texts are encoded once for both."""
+        """The same under the model's own and the permuted weights: texts are encoded once for both."""
         return self._input_gradients_under([self, self.permuted])
 
     def _input_gradients_under(self, several: "list[Evidence]") -> list[Weights]:
@@ -226,7 +226,7 @@ class Evidence:
 
     @cached_property
     def deletion_logits(self) -> Float[Tensor, "batch item classes"]:
-        """Logits without each item in turn, the rest encoded and attended to anew."""
+        """Logits without each item in turn, the rest encoded and attended to again."""
         return leave_one_out_to_rank(self.model, self.trace, self.variant_reader, self.quick_reader).cpu()
 
     @cached_property
@@ -238,7 +238,7 @@ class Evidence:
 
     @cached_property
     def variant_reader(self) -> VariantReader | None:
-        """Reads variants of the texts at the cost of what changes; None where the model is not made for it."""
+        """Reads variants of the texts at the cost of what changes; None if the model does not support this."""
         return variant_reader(self.model, self.trace)
 
     @cached_property
@@ -257,7 +257,7 @@ class Evidence:
 
     @cached_property
     def leave_one_out(self) -> Weights:
-        """How much less probable the prediction is without each item, signed; 0 where there is no item."""
+        """How much less probable the prediction is without each item, signed; 0 outside items."""
         own = self.predicted[:, None, None].expand(-1, self.items.shape[1], 1)
         without = self.deletion_logits.softmax(-1).gather(-1, own)[..., 0]
         return self._rounded(self.probabilities.amax(-1)[:, None] - without)
@@ -279,7 +279,7 @@ class Evidence:
         return self._rounded(total_variation_distance(without, whole[:, None].expand_as(without)))
 
     def _rounded(self, values: Weights) -> Weights:
-        """The values, 0 where there is no item and where only rounding makes them differ from 0."""
+        """The values, 0 outside items and wherever only rounding makes them differ from 0."""
         return values.masked_fill(~self.items | (values.abs() < ROUNDING), 0.0)
 
     @cached_property
@@ -289,7 +289,7 @@ class Evidence:
 
     @cached_property
     def erased_logits(self) -> Float[Tensor, "batch item classes"]:
-        """The logits with the weight of one item gone and the others renormalised; NaN where none is left."""
+        """The logits with the weight of one item gone and the others renormalized; NaN if none is left."""
         if self.item_logits is not None:
             return single_erasure_logits(self.log_attention, self.item_logits)
         keep = ~torch.eye(self.attention.shape[1], dtype=torch.bool)
@@ -307,19 +307,19 @@ class Evidence:
         return torch.stack([self.model.decode(self.trace.encoded, each) for each in weights.unbind(1)], 1).cpu()
 
     def decode_permuted(self, orders: Int[Tensor, "batch variant item"]) -> Float[Tensor, "batch variant classes"]:
-        """The logits with the weights permuted in each of several ways, in every head where there are several."""
+        """The logits with the weights permuted in each of several ways, in every head if it has several."""
         if self.heads is not None:
             return self.heads.permute_each(self.trace.encoded, orders.to(self.trace.attention.device)).cpu()
         return self.decode_each(self.attention[:, None].expand_as(orders).gather(2, orders))
 
     def impose(self, weights: Weights) -> Float[Tensor, "batch classes"]:
-        """The logits under any other weights, which every head has alike where there are several."""
+        """The logits under any other weights, the same in every head."""
         if self.heads is not None:
             return self.heads.impose_each(self.trace.encoded, weights.to(self.trace.attention)[:, None])[:, 0].cpu()
         return self.decode(weights)
 
     def decode_kept(self, keep: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
-        """The logits with weight on the kept items alone, renormalised; NaN where none of them has weight."""
+        """The logits with weight on the kept items alone, renormalized; NaN if none of them has weight."""
         return self.decode_each_kept(keep[:, None])[:, 0]
 
     def decode_each_kept(self, keep: Bool[Tensor, "batch part item"]) -> Float[Tensor, "batch part classes"]:
@@ -333,7 +333,7 @@ class Evidence:
         return self.given[name] if name in self.given else RANKINGS[name](self)
 
     def missing_scores(self, name: str) -> Bool[Tensor, " batch"]:
-        """The texts that have no scores of that name, because nobody gave any."""
+        """The texts that have no scores of that name, because none were given."""
         return (self.given.get(name, self.attention).isnan() & self.items).any(1)
 
     def ranking(self, name: str) -> Int[Tensor, "batch item"]:
@@ -353,7 +353,7 @@ class Evidence:
         return orders.gather(2, rank_descending(ranks.gather(2, orders), items.gather(2, orders)))
 
     def without_top(self, count: int) -> Bool[Tensor, "batch item"]:
-        """The items but for so many of the most attended; ties in random order."""
+        """The items except for the `count` most attended; ties in random order."""
         return self.items.scatter(1, self.ranking("attention")[:, :count], False)
 
     def tops(self, name: str) -> Bool[Tensor, "batch item"]:
@@ -388,6 +388,6 @@ def undefined_where(
 
 
 def affordable(evidence: Evidence, count: int) -> int:
-    """So many random variants of a text, or a tenth of them where the whole of a transformer is run for each."""
+    """`count` random variants of a text, or a tenth of them if the whole of a transformer is run for each."""
     is_whole = evidence.heads is not None and not evidence.heads.is_cheap
     return max(2, count // 10) if is_whole else count

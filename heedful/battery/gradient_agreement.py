@@ -17,8 +17,8 @@ PerPair = Float[Tensor, "pair batch"]
 def gradient_agreement(evidence: Evidence, generator: torch.Generator) -> Findings:
     """Kendall's tau-b of attention with the input gradient of each text, and its p-value.
 
-    `tau_permuted` is the floor: the same weights permuted, imposed on the model, and the gradient computed anew.
-    Weights that are used do matter, so even attention that knows nothing agrees with its own gradient.
+    `tau_permuted` is the floor: the same weights permuted, imposed on the model, and the gradient recomputed.
+    Weights that are used do matter, so attention by chance agrees with its own gradient, too.
     Jain and Wallace (2019, algorithm 1). NaN for one item, or where all of either are tied.
     """
     weightings = [evidence.attention, evidence.permuted.attention]

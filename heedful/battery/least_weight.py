@@ -17,7 +17,7 @@ def same_mixture(evidence: Evidence, generator: torch.Generator) -> Findings:
 
     Weights that mix the same values into the row that the classifier reads, head by head, give exactly the same logits,
     whatever follows. Of the 1 and the 3 most attended words `weight_1`, what they have, and `least_1`, the least of
-    all such weights: a linear programme for each head. `freedom`: in how many dimensions a head's weights are free, on
+    all such weights: a linear program for each head. `freedom`: in how many dimensions a head's weights are free, on
     average; 0 for texts with fewer tokens than a head's values have dimensions, as a rule. Nothing for models that are
     no transformers, or where the classifier reads several rows or the site is not in the last layer.
     """
@@ -46,7 +46,7 @@ def _sentence(answer: QuestionResult) -> str:
             "No other weights mix the same values in any head: the texts have no more tokens than a head's values have "
             "dimensions."
         )
-    percent = {name: f"{100 * value:.0f} %" for name, value in answer.details.items()}
+    percent = {name: f"{100 * value:.0f}%" for name, value in answer.details.items()}
     return (
         f"With exactly the same logits the top {answer.item} could have {percent['least weight of the top word']} of "
         f"the weight instead of {percent['weight of the top word']}, the top three "
@@ -62,7 +62,7 @@ TEST = BatteryTest(
             name="same_mixture",
             topic="same logits with less weight on the top word",
             group="exclusivity",
-            wording=lambda item: f"Does the very same output need the weight of the top {item}?",
+            wording=lambda item: f"Does exactly the same output need the weight of the top {item}?",
             needs=("same_mixture.least_1",),
             measured=_measured,
             unit="share",

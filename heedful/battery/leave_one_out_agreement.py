@@ -20,7 +20,7 @@ def leave_one_out_agreement(evidence: Evidence, generator: torch.Generator, *, p
 
     Args:
         permuted: whether to measure `tau_permuted`, which reads every shortened text once more: the same weights
-            permuted and imposed, on every shortened text too, and importance computed anew.
+            permuted and imposed, on every shortened text too, and importance recomputed.
     """
     pairs = {
         "tau": (evidence.attention, evidence.leave_one_out_tvd),

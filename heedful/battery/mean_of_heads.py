@@ -9,7 +9,7 @@ from heedful.types import Findings
 
 
 def mean_of_heads(evidence: Evidence, generator: torch.Generator) -> Findings:
-    """How much weight special tokens have, and what the model says with the shown attention in every head alike.
+    """How much weight special tokens have, and what the model predicts with the shown attention in every head.
 
     `special_weight`, the share of all weight that falls on special tokens, which are no items; `tvd` and `flips`, how
     far the prediction moves and whether the decision changes. Nothing for models that are no transformers.

@@ -35,15 +35,15 @@ from heedful.measures.span_overlap import (
 from heedful.settings import Count, Positive
 from heedful.types import Findings
 
-# Rankings that know nothing of the model: the first words, the longest, the rarest.
+# Uninformed rankings, which do not use the model: the first words, the longest, the rarest.
 
 
 def baseline_scores(evidence: Evidence) -> dict[str, Weights]:
-    """Scores of each item by its position (`first`), its length (`longest`) and how seldom its words are (`rarest`).
+    """Scores of each item by its position (`first`), its length (`longest`) and how rare its words are (`rarest`).
 
-    The length is in characters, that of a word outside the vocabulary being the mean of the text's others; how seldom,
-    in the texts that words were counted on. A sentence is as long as its words together, and as rare as its rarest. NaN
-    where words, or their counts, are not known.
+    The length is in characters; for a word outside the vocabulary, it is the mean of the text's others. Rarity is
+    measured in the texts that words were counted on. A sentence is as long as its words together, and as rare as its
+    rarest. NaN if words, or their counts, are not known.
     """
     lengths, counts = (evidence.context.once(table).to(torch.float64) for table in (_lengths, _counts))
     positions = torch.arange(evidence.items.shape[1], dtype=torch.float64).expand(evidence.items.shape)
@@ -107,7 +107,7 @@ BASELINES = {
     "longest": "the longest words first",
     "rarest": "the rarest words first",
 }
-"""Rankings that know nothing of the model, in words."""
+"""Uninformed rankings, which do not use the model, with their names as text."""
 
 NO_EVIDENCE = "That is agreement with people, and no evidence of how the model decides."
 SPANS = {"hatexplain": "HateXplain", "eraser": "ERASER"}
@@ -149,13 +149,13 @@ def _ranking_details(columns: Columns) -> dict[str, float]:
         "another annotator, against all others": details.pop("annotator", torch.nan),
         "attention, against all annotators but one": details.pop("attention others", torch.nan),
         "AUROC of attention": mean("plausibility.auroc_attention")(columns),
-        "share of words that people marked": mean("plausibility.marked")(columns),
+        "share of words in the rationale": mean("plausibility.marked")(columns),
     }
     return {**details, **{name: value for name, value in annotators.items() if value == value}}
 
 
 def _top_details(columns: Columns) -> dict[str, float]:
-    """Token F1 of other rankings, and IOU by its two definitions, each beside its floor and its best."""
+    """Token F1 of other rankings, and IOU by its two definitions, each with its floor and its best."""
     details = _details("token_f1")(columns)
     for ranking, suffix in (("attention", ""), ("random", " of random order"), ("best", ", best possible")):
         for source, title in SPANS.items():
@@ -167,18 +167,18 @@ def _top_details(columns: Columns) -> dict[str, float]:
 def _ranking_sentence(answer: QuestionResult) -> str:
     strongest = max(BASELINES.values(), key=lambda name: answer.details.get(name, -1.0))
     people = answer.details.get("another annotator, against all others")
-    other = "" if people is None else f"; another annotator's marks have {people:.2f} against the others'"
+    other = "" if people is None else f"; another annotator's rationale has {people:.2f} against the others'"
     return (
-        f"Ranked by attention, the {answer.item}s that people marked have an average precision of {answer.value:.2f}, "
-        f"by the marks themselves of 1, and by {strongest}, the best of four rankings that know nothing of the model, "
-        f"of {answer.floor:.2f}{other}. {NO_EVIDENCE}"
+        f"Ranked by attention, the {answer.item}s of the human rationales have an average precision of "
+        f"{answer.value:.2f}. The rationales themselves reach 1; {strongest}, the best of four uninformed rankings, "
+        f"reaches {answer.floor:.2f}{other}. {NO_EVIDENCE}"
     )
 
 
 def _top_sentence(answer: QuestionResult) -> str:
     return (
-        f"The most attended {answer.item}s and the marked ones agree with an F1 of {answer.value:.2f}; as many "
-        f"{answer.item}s by a ranking that knows nothing of the model reach {answer.floor:.2f}, and no other choice of "
+        f"The most attended {answer.item}s and the human rationales agree with an F1 of {answer.value:.2f}. As many "
+        f"{answer.item}s by an uninformed ranking reach {answer.floor:.2f}, and no other choice of "
         f"as many more than {answer.best:.2f}. {NO_EVIDENCE}"
     )
 
@@ -186,9 +186,9 @@ def _top_sentence(answer: QuestionResult) -> str:
 QUESTIONS = (
     Question(
         name="plausibility",
-        topic="words that people marked",
+        topic="human rationales",
         group="plausibility",
-        wording=lambda item: f"Does attention rank {item}s as people mark them?",
+        wording=lambda item: f"Does attention rank the {item}s of human rationales first?",
         needs=("plausibility.average_precision_attention",),
         measured=_between("average_precision", None),
         sentence=_ranking_sentence,
@@ -196,9 +196,9 @@ QUESTIONS = (
     ),
     Question(
         name="plausible_top_words",
-        topic="top words that people marked",
+        topic="top words in human rationales",
         group="plausibility",
-        wording=lambda item: f"Are the top {item}s those that people marked?",
+        wording=lambda item: f"Are the top {item}s those of human rationales?",
         needs=("plausibility.token_f1_attention",),
         measured=_between("token_f1", "best"),
         sentence=_top_sentence,
@@ -207,7 +207,7 @@ QUESTIONS = (
 )
 
 
-NO_MARKS = "Nobody marked words of these texts (own files: name the column of marks by --rationale)."
+NO_MARKS = "These texts have no human rationales (own files: name their column with --rationale)."
 
 PerText = dict[str, Float[Tensor, " batch"]]
 
@@ -220,7 +220,7 @@ def plausibility(
     by: tuple[str, ...] = tuple(RANKINGS),
     longest_exact: Count = 200,
 ) -> Findings:
-    """How well attention, and every other ranking, agrees with the items that people marked (any annotator).
+    """How well attention, and every other ranking, agrees with the human rationales (of any annotator).
 
     By ranking: `average_precision_attention` ..., the main number; `auroc_`; of the top k `token_f1_`, and IOU by its
     two definitions: `hatexplain_precision_`, `hatexplain_recall_` (each item a span), `eraser_precision_`,
@@ -231,12 +231,12 @@ def plausibility(
 
     `marked`, the share of items; with two annotators or more `annotator_f1`, `annotator_kappa`, and, against all
     annotators but one, `average_precision_annotator` of that one and `average_precision_attention_others` of attention.
-    Undefined where nothing is marked, and average precision and AUROC also where everything is.
+    Undefined if the rationale is empty; average precision and AUROC also if it is the whole text.
     DeYoung et al. (2020, arXiv:1911.03429, section 4.1); Mathew et al. (2021, arXiv:2012.10289).
 
     Args:
-        k: how many of the top items: so many, or, below 1, that share of the text's.
-        by: only these of the named rankings, beside scores from outside.
+        k: how many of the top items: a count, or, below 1, a share of the text's items.
+        by: only these of the named rankings, in addition to external scores.
         longest_exact: texts with more items get no floor and best of ERASER's IOU, which take seconds there.
     """
     marks = item_rationales(evidence)
@@ -318,7 +318,7 @@ class _TopItems:
         return {**self.agreement(same, self.items), **self._of_short_texts(expected_eraser_iou), **expected}
 
     def ceilings(self) -> PerText:
-        """The best possible of so many items, where that may be less than 1."""
+        """The best possible value for each number of items, where that can be less than 1."""
         problem = self.marked, self.items, self.sizes
         single = best_hatexplain_iou(*problem)
         return {
@@ -329,7 +329,7 @@ class _TopItems:
         }
 
     def _of_short_texts(self, measure: Callable[..., tuple[Tensor, Tensor]]) -> PerText:
-        """Precision and recall of ERASER's spans in texts of at most so many items; NaN in others."""
+        """Precision and recall of ERASER's spans in texts of at most `longest` items; NaN in others."""
         short = (self.items.sum(1) <= self.longest) & (self.marked & self.items).any(1)
         values = torch.full((2, len(self.items)), torch.nan, dtype=torch.float64)
         if short.any():

@@ -1,4 +1,4 @@
-"""What the model says of each text: not a test, but what the tests are read against."""
+"""The model's prediction for each text: not a test, but what the tests are compared with."""
 
 import torch
 

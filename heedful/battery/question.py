@@ -46,7 +46,7 @@ class Question:
         group: what kind of evidence it is. Tests explain the answer and do not vote.
         topic: what is asked about, in a few words.
         wording: the question, given what attention weighs ("word" or "sentence").
-        needs: tests, or single measures `test.measure`, without which it is not asked (the test of its name).
+        needs: tests, or single measures `test.measure`, without which it is skipped (the test of its name).
         measured: value, floor and best of each text.
         best_kind: whether the best is a `ceiling`, which nothing can beat, or a `yardstick`.
         sentence: the answer as a reader understands it.
@@ -80,8 +80,8 @@ class BatteryTest:
     Args:
         function: from evidence and a generator to findings.
         questions: none for a test that is measured and drawn only.
-        cost: `default` tests are always done, `deep` ones where they are asked for, `named` ones only by name.
-        needs_rationales: whether it is of texts that people marked; others are left out, unless it is named.
+        cost: `default` tests are always done, `deep` ones if requested, `named` ones only by name.
+        needs_rationales: whether it needs human rationales; texts without them are left out, unless it is named.
     """
 
     function: Callable[..., Findings]

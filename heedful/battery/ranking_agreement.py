@@ -1,4 +1,4 @@
-"""Do rankings agree with each other? Those that Heedful knows, and scores from outside."""
+"""Do rankings agree with each other? Heedful's own rankings, and external scores."""
 
 from itertools import combinations
 
@@ -16,12 +16,12 @@ def ranking_agreement(
 ) -> Findings:
     """Kendall's tau-b of every two rankings of a text's items: `tau_attention_weight_gradient` ....
 
-    1 is the same order, 0 no relation. Scores from outside are rankings, too: of two by the same method, from another
-    seed or other noise, it says how stable the method is. Undefined where a ranking ties all items, or a text has no
+    1 is the same order, 0 no relation. External scores are rankings, too. For two by the same method, with another seed
+    or other noise, the agreement says how stable the method is. Undefined if a ranking ties all items, or a text has no
     scores.
 
     Args:
-        by: only these of the named rankings, beside scores from outside.
+        by: only these of the named rankings, in addition to external scores.
     """
     for name in by:
         lookup("ranking", name, RANKINGS)

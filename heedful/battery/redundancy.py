@@ -15,7 +15,7 @@ def redundancy(evidence: Evidence, generator: torch.Generator) -> Findings:
     """Whether a text is redundant: no single deletion changes the decision, and two items or more give it alone.
 
     `redundant` (0 or 1); `single_deletion_flips`; `give_alone`, the share of items that give the decision as a text of
-    their own. Where texts are redundant, that other attention would do as well is no reproach to attention.
+    their own. In redundant texts, it does not count against attention that other attention gives the same prediction.
     """
     deletions = evidence.deletion_logits
     flips = ((deletions.argmax(-1) != evidence.predicted[:, None]) & deletions.isfinite().all(-1)).any(1)

@@ -12,7 +12,7 @@ from heedful.types import Findings, Trace
 
 
 def seeds(trace: Trace, others: Sequence[Trace]) -> Findings:
-    """How far attention and prediction of the same model from other seeds lie from its own.
+    """How far attention and prediction of the same model with other seeds lie from its own.
 
     Over the other seeds: `max_js` and `mean_js` of attention, `max_tvd` and `mean_tvd` of the prediction, `flips`, the
     share that decide otherwise, and `overlap`, the mean share of the TOP most attended items that both have; and

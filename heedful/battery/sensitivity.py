@@ -45,16 +45,16 @@ def sensitivity(
     """The smallest change of the top words' embeddings that changes the decision: the smaller, the more they matter.
 
     For each number of top words `radius_attention_3` ..., the least Frobenius norm that projected gradient ascent finds
-    (see `smallest_flips`; the true one may be smaller; NaN where none was found), and `auc_attention`, the area under
+    (see `smallest_flips`; the true one may be smaller; NaN if none was found), and `auc_attention`, the area under
     their curve over the share of the text, divided by its width; the same for words drawn at random (`_random`) and for
-    the words whose leaving out moves the prediction most (`_leave_one_out`). Beside each `held_attention_3` ... and
+    the words whose leaving out moves the prediction most (`_leave_one_out`). With each come `held_attention_3` ... and
     `held_auc_attention`: the same in closed form, of hidden states and with attention held where it is (see
     `held_radius`). Yin et al. (2022, section 3.1); Hu et al. (2023, appendix), whose code searches for nothing and
     changes all words.
 
     Args:
         probes: balls in which a change of the decision is looked for in turn, and at most as many to shorten it.
-        steps: of ascent in each.
+        steps: number of ascent steps in each.
     """
     trace, items, count = evidence.trace, evidence.items, evidence.count
     wanted, word_ids = top_sizes(count, sizes), item_of_token(trace).cpu()
@@ -82,10 +82,10 @@ def smallest_flips(
 
     Ascent in balls that widen until the decision changes, the first reaching to where the margin would be gone if it
     fell as it does at first. Then, in turn, the change is scaled back along its own line, and ascent in the ball that
-    this leaves looks for a better line. What no longer gets shorter leaves the search. NaN where nothing was found.
+    this leaves looks for a better line. What no longer gets shorter leaves the search. NaN if nothing was found.
 
     The papers' binary search over radii, with an ascent from nothing at each, takes several times as long for norms
-    that are no smaller in the mean (`benchmarks/sensitivity.py`).
+    that are no smaller on average (`benchmarks/sensitivity.py`).
     """
     texts = ChosenWords(model, trace, torch.arange(len(words), device=words.device), trace.batch.mask)
     blank = torch.zeros_like(trace.embedded)
@@ -140,7 +140,7 @@ def widen(
     """Changes of the decision, each from the first ball in which ascent finds one; others where it finds none.
 
     Args:
-        radius: of the first ball; infinite where the lead has no slope.
+        radius: radius of the first ball; infinite if the lead has no slope.
     """
     change, radius = radius.new_zeros(chosen.movable.shape), radius.clone()
     left = radius.isfinite().nonzero()[:, 0]
@@ -190,7 +190,7 @@ def climb(
 def scale_back(
     lead: Objective, change: Float[Tensor, "row *place"], margin: Float[Tensor, " row"]
 ) -> Float[Tensor, " row"]:
-    """The smallest factor found at which each change still changes the decision; NaN where it does not as it is.
+    """The smallest factor found at which each change still flips the prediction; NaN if it does not at its full size.
 
     A binary search between nothing, where the lead is -margin, and the whole, which looks not in the middle but halfway
     from there to where a straight line would cross 0.
@@ -224,7 +224,7 @@ def norms(change: Float[Tensor, "row *place"]) -> Float[Tensor, " row"]:
 def head_slopes(evidence: Evidence) -> Float[Tensor, "batch classes"] | None:
     """The length of d(logit of the decision - logit of a rival) / d context, for each rival; 0 for the decision.
 
-    One number a rival because the head is linear; None where it is not one of ours, and so may not be.
+    One number per rival because the head is linear; None if it is not one of ours, and might not be.
     """
     model, encoded = own_linear(evidence.model), evidence.trace.encoded
     if model is None:
@@ -244,7 +244,7 @@ def held_radius(
 ) -> Float[Tensor, " batch"]:
     """The least Frobenius norm of a change of these items' hidden states that changes the decision, attention held.
 
-    min over rivals k of (u_y - u_k) / (|theta_y - theta_k| x the l2 norm of the items' weights), exactly; NaN where the
+    min over rivals k of (u_y - u_k) / (|theta_y - theta_k| x the l2 norm of the items' weights), exactly; NaN if the
     items have no weight, no rival can be reached, or the head is not a linear one of ours. Equal to the paper's, which
     is of embeddings, only where states are the embeddings and attention does not react.
     """

@@ -11,11 +11,14 @@ from heedful.types import Findings
 
 
 def shape(evidence: Evidence, generator: torch.Generator) -> Findings:
-    """`sharpness`, `evenness`, `conicity` and `punctuation`: they judge nothing, and stand beside what does.
+    """`sharpness`, `evenness`, `conicity` and `punctuation`: they judge nothing; they describe attention next to the
+    tests.
 
-    `sharpness`: the largest weight x the number of items, 1 for even weights. `evenness`: the entropy of the weights /
-    that of even ones. `conicity`: the mean cosine between each hidden state and their mean. `punctuation`: the weight
-    on words without a letter or digit, undefined where the words are not known. After Mohankumar et al.
+    `sharpness`: the largest weight x the number of items, 1 for uniform weights. `evenness`: the entropy of the weights
+        /
+    that of uniform weights. `conicity`: the mean cosine between each hidden state and their mean. `punctuation`: the
+        weight
+    on words without a letter or digit, undefined if the words are not known. After Mohankumar et al.
     (2020, arXiv:2004.14243).
     """
     attention, items = evidence.attention, evidence.items

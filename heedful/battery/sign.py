@@ -1,4 +1,4 @@
-"""Does the top word speak for the decision, not against it?"""
+"""Does the top word support the prediction?"""
 
 import torch
 from jaxtyping import Float
@@ -22,9 +22,9 @@ def sign(evidence: Evidence, generator: torch.Generator) -> Findings:
     `others_speak_for`, the share of all items whose deletion lowers it: the exact expectation over a random one;
     `some_speaks_for`, whether any does. For the signed rankings, `agrees_weight_gradient`,
     `agrees_attention_x_gradient` and `agrees_gradient_x_input`: whether the item of the largest magnitude moves the
-    probability in the direction of its sign. Of items that share the first place, the mean over them. Undefined where
+    probability in the direction of its sign. Of items that share the first place, the mean over them. Undefined if
     fewer than two items have weight. Liu et al. (2022, arXiv:2201.12114): attention is never negative, so it cannot
-    show what speaks against a decision.
+    show what opposes a prediction.
     """
     falls = _fall(evidence)
     lowers = (falls > 0) & evidence.items
@@ -57,15 +57,15 @@ TEST = BatteryTest(
     (
         Question(
             name="sign",
-            topic="top word speaks for the decision",
+            topic="top word supports the prediction",
             group="relevance",
-            wording=lambda item: f"Does the top {item} speak for the decision, not against it?",
+            wording=lambda item: f"Does the top {item} support the prediction?",
             measured=between("sign.speaks_for", "sign.others_speak_for", "sign.some_speaks_for"),
             unit="share",
             sentence=lambda answer: (
-                f"For {per_100(answer.value)} texts deleting the most attended {answer.item} makes the model less sure "
-                f"of its answer, for any {answer.item} at random {per_100(answer.floor)}; elsewhere the top "
-                f"{answer.item} speaks against the answer or does not matter."
+                f"For {per_100(answer.value)} texts deleting the most attended {answer.item} lowers the probability "
+                f"of the prediction; for a random {answer.item}, {per_100(answer.floor)}. In the others the top "
+                f"{answer.item} opposes the prediction or does not matter."
             ),
         ),
     ),

@@ -41,7 +41,7 @@ def rerun_perturbed(
     A recurrent model of ours reads only these and what they move; any other reads the texts again.
 
     Args:
-        vectors: of the changed tokens, text after text.
+        vectors: vectors of the changed tokens, text after text.
     """
     trace, reader = evidence.trace, evidence.variant_reader
     if reader is not None:
@@ -78,16 +78,16 @@ def suffixes(radii: Sequence[int | float]) -> dict[str, int | float]:
 
 
 def relative_to_shuffled(answer: QuestionResult) -> str:
-    """How far attention moves beside how far permuting the weights at random would move it, in words.
+    """How far attention moves, compared with permuting the weights at random, as text.
 
     >>> relative_to_shuffled(QuestionResult(value=0.27, floor=0.0, best=0.3))
-    '10 % as far as permuting the weights at random would'
+    '10% as far as permuting the weights at random would'
     >>> relative_to_shuffled(QuestionResult(value=0.0004, floor=0.0, best=0.0004))
-    '0 % as far as permuting the weights at random would (but attention is nearly uniform: there is little to move)'
+    '0% as far as permuting the weights at random would (but attention is nearly uniform: there is little to move)'
     """
     share = 100 * (1 - answer.value / answer.best) if answer.best > 0 else 0.0
     nearly = " (but attention is nearly uniform: there is little to move)" if answer.best < NEARLY_UNIFORM else ""
-    return f"{share:.0f} % as far as permuting the weights at random would{nearly}"
+    return f"{share:.0f}% as far as permuting the weights at random would{nearly}"
 
 
 def stability_question(

@@ -11,22 +11,22 @@ from heedful.token_scores.scores import NEUTRAL, OTHER, token_classes
 from heedful.types import Findings
 
 MOST_LABELS = 5
-"""Up to so many labels, the weight on the words of each is measured."""
+"""With at most this number of labels, the weight on the words of each label is measured."""
 
 
 def token_scores(evidence: Evidence, generator: torch.Generator, *, share: float = 0.75, least: int = 5) -> Findings:
     """How attention treats label-indicative (polar) words and neutral ones, text by text.
 
     `polar_above_neutral`: of the pairs of a polar and a neutral word of the text, the share in which the polar one has
-    the more attention, equal ones counting half: AUROC within the text, .5 if attention knows nothing of polarity, NaN
+    the more attention, equal ones counting half: AUROC within the text, 0.5 if attention is unrelated to polarity, NaN
     without such a pair. `own_above_neutral`: the same for the polar words of the predicted label alone, which are what
-    the decision can rest on where the words of a text disagree. `weight_polar`, `weight_neutral` and, for a few labels,
-    `weight[label]`: the mean weight of these words relative to uniform, weight x number of words; NaN where there are
-    none.
+    the prediction can depend on if the words of a text disagree. `weight_polar`, `weight_neutral` and, for a few
+    labels, `weight[label]`: the mean weight of these words relative to uniform, weight x number of words; NaN if there
+    are none.
 
     Within a text, order of weights is order of attention scores, which Sun and Lu (2020, section 5 and Figure 5)
     compare over the whole vocabulary. Which words are polar the training texts say (`token_classes`, which takes the
-    options). Undefined where attention weighs sentences.
+    options). Undefined if attention weighs sentences.
     """
     attention, labels, numbers = evidence.attention, evidence.context.labels, evidence.item_numbers
     of_items = torch.full_like(evidence.items, OTHER, dtype=torch.long)
@@ -48,7 +48,7 @@ def token_scores(evidence: Evidence, generator: torch.Generator, *, share: float
 
 
 def _mean(values: Float[Tensor, "batch item"], members: Bool[Tensor, "batch item"]) -> Float[Tensor, " batch"]:
-    """The mean over the members of each row; NaN where there are none."""
+    """The mean over the members of each row; NaN if there are none."""
     return values.where(members, 0.0).sum(1) / members.sum(1)
 
 

@@ -59,7 +59,7 @@ TEST = BatteryTest(
             unit="share",
             sentence=lambda answer: (
                 f"With the same weight on every {answer.item} this model {accuracy_change_text(answer.value)} "
-                f"of accuracy; always giving the most common answer {accuracy_change_text(answer.best)}."
+                f"of accuracy; always predicting the most common class {accuracy_change_text(answer.best)}."
             ),
         ),
     ),

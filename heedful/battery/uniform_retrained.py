@@ -28,7 +28,7 @@ TEST = BatteryTest(
             unit="share",
             sentence=lambda answer: (
                 f"Trained again with the same weight on every {answer.item}, the model "
-                f"{accuracy_change_text(answer.value)} of accuracy; always giving the most common answer "
+                f"{accuracy_change_text(answer.value)} of accuracy; always predicting the most common class "
                 f"{accuracy_change_text(answer.best)}."
             ),
         ),

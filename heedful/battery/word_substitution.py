@@ -38,7 +38,7 @@ class Replacements:
     """The synonyms of a vocabulary, by number.
 
     Args:
-        token: the token to put in the place of each; itself where there is none.
+        token: the replacement of each token; the token itself if it has none.
         needs_other_article: whether one of the two words begins with a vowel and the other does not.
         is_article, is_hyphen: which tokens are `a` or `an`, and a hyphen.
     """
@@ -71,12 +71,12 @@ def word_substitution(
     vectors: str = "",
     min_similarity: float | None = None,
 ) -> Findings:
-    """How far attention and prediction move when words, drawn at random, give way to synonyms.
+    """How far attention and prediction move when words, drawn at random, are replaced by synonyms.
 
     `js`, `tvd`, `flips`, `overlap` (see `moves`) for the first count, `js_2` ... for further ones; and `shuffled_js`,
     what shuffled attention would be at, in exact expectation. NaN in texts with fewer words that have a synonym in the
-    vocabulary. Of items: attention for the first count and, where items are words, the token in the place of each that
-    was replaced. Not asked where there is nothing to take synonyms from, or words are not known.
+    vocabulary. Of items: attention for the first count and, if items are words, the replacement of each word that was
+        replaced. Skipped if there is no source of synonyms, or words are not known.
 
     Hu et al. (2023, section 5.2, their K and N), who take the nearest neighbour in fastText's vectors. Ours by default
     must be WordNet's synonyms as well: see `find_synonyms`.
@@ -146,7 +146,7 @@ def _rewritten(
 def substituted(
     batch: Batch, replacements: Replacements, counts: Sequence[int], generator: torch.Generator
 ) -> list[tuple[Batch, Bool[Tensor, " batch"]]]:
-    """The batch with so many words of each text replaced, and the texts in which there were as many to replace."""
+    """The batch with `count` words of each text replaced, and the texts that had as many to replace."""
     tokens, context = batch.tokens.cpu(), Context()
     chosen = chosen_places(tokens, batch.attendable_mask.cpu(), replacements, counts, generator)
     new = replacements.token[tokens]
@@ -163,7 +163,9 @@ def chosen_places(
     counts: Sequence[int],
     generator: torch.Generator,
 ) -> list[Bool[Tensor, "batch place"]]:
-    """Where words give way, drawn at random: so many in each text, or as many as can; those of fewer are among them."""
+    """Which words are replaced, drawn at random: for each count, that number per text, or as many as possible. Smaller
+    sets are contained in larger ones.
+    """
     known = replaceable(numbers, places, replacements)
     luck = torch.rand(known.shape, generator=generator).masked_fill(~known, -1.0)
     turn = luck.argsort(dim=1, descending=True, stable=True).argsort(1)
@@ -173,12 +175,12 @@ def chosen_places(
 def replaceable(
     numbers: Int[Tensor, "batch place"], places: Bool[Tensor, "batch place"], replacements: Replacements
 ) -> Bool[Tensor, "batch place"]:
-    """Which words can give way to a synonym where they stand.
+    """Which words can be replaced by a synonym in their position.
 
     Not parts of a compound (`feature - length`), nor words after an article that the synonym cannot follow.
 
     Args:
-        numbers: of the words; -1 where one is not in the vocabulary.
+        numbers: token IDs of the words; -1 for a word outside the vocabulary.
         places: where there is a word that attention may weigh.
     """
     known = numbers.clamp_min(0)
@@ -235,7 +237,7 @@ def _pairs(
     places: Bool[Tensor, "batch place"],
     vocabulary: Sequence[str],
 ) -> list[tuple[str, str]]:
-    """The words that were replaced, with their replacements, each pair once a text."""
+    """The words that were replaced, with their replacements, each pair once per text."""
     text, place = places.nonzero(as_tuple=True)
     replaced = torch.stack([text, numbers[text, place], new[text, place]], dim=1)
     pairs: list[list[int]] = replaced.unique(dim=0).tolist()
@@ -249,13 +251,13 @@ TEST = BatteryTest(
             "word_substitution",
             "synonyms",
             "other words of the same meaning",
-            "Putting a synonym in the place of a word",
+            "Replacing a word with a synonym",
         ),
     ),
 )
 
 
-# Words of a data set and the synonyms that an audit would put in their place, for a person to judge.
+# Words of a dataset and the synonyms that an audit would replace them with, for a person to judge.
 
 BATCH = 256
 WORDS_AROUND = 6

@@ -19,7 +19,7 @@ class Calibration:
     """All that the page shows.
 
     Args:
-        draws: of each row.
+        draws: number of draws of each row.
         trained: rows of trained models, if there are any.
     """
 
@@ -68,13 +68,14 @@ def markdown(calibration: Calibration) -> str:
         *(["\n".join(f"- {missed}" for missed in calibration.missed)] if calibration.missed else []),
         "## Worlds",
         f"Each draw has {TEXTS} texts, half of them of each class. They have 12 to 30 words unless the row says "
-        "otherwise. The prediction has a probability of .95 if a deciding word is left, and of .5 if none is. Labels "
+        "otherwise. The prediction has a probability of 0.95 if a deciding word is left, and of 0.5 if none is. Labels "
         "equal predictions unless they are random. Replacing words gives the same outcomes as deleting them.",
         "Three worlds differ:",
-        "- One word opposes: the probability is .85 with both words, .95 with the supporting word alone, .3 with the "
-        "opposing word alone and .5 with neither.\n"
+        "- One word opposes: the probability is 0.85 with both words, 0.95 with the supporting word alone, 0.3 with "
+        "the "
+        "opposing word alone and 0.5 with neither.\n"
         f"- Many weak words: the log odds are {LOG_ODDS} times the share of words left.\n"
-        "- The default: class 1 has a probability of .95 unless a word for class 0 is left, and then .05.",
+        "- The default: class 1 has a probability of 0.95 unless a word for class 0 is left, and then 0.05.",
         "Attention on some words puts random numbers on all others. *Reversed* attention puts the least on the "
         "deciding word. *Right in 60%* means that attention is on the deciding word in 60% of the texts; it is "
         "reversed in the others, unless the row says random. With several seeds, each seed draws its own share around "
@@ -125,7 +126,7 @@ def table_rows(tallies: Sequence[Tally]) -> list[tuple[str, ...]]:
             tally.row.world,
             tally.row.attention,
             _right(tally.row),
-            f"{tally.row.required:.1%}".replace(".0%", "%"),
+            _percent(tally.row.required, 1),
             _percent(tally.right, tally.total),
             _percent(tally.wrong, tally.total),
             _answers(tally),
@@ -153,10 +154,10 @@ def _answers(tally: Tally) -> str:
     return counts if tally.row.moved is None else f"{counts}; moved information {tally.moved:.2f}"
 
 
-def _percent(count: int, total: int) -> str:
+def _percent(count: float, total: int) -> str:
     """A share in percent, with a decimal unless it is a whole number.
 
     >>> _percent(199, 200), _percent(1, 3), _percent(200, 200)
     ('99.5%', '33.3%', '100%')
     """
-    return f"{count / total:.1%}".replace(".0%", "%")
+    return f"{round(100 * count / total, 1):g}%"

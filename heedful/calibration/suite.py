@@ -89,10 +89,10 @@ def _always(world: str, right: Right, *kinds: str, required: float = 0.95) -> li
 def _small_classes() -> list[Row]:
     decides = "one word decides"
     worlds = (
-        (f"{decides}, luck .35", 0.6, _not("No", "For some texts")),
-        (f"{decides}, luck .45", 0.6, _not("No", "For some texts")),
+        (f"{decides}, luck 0.35", 0.6, _not("No", "For some texts")),
+        (f"{decides}, luck 0.45", 0.6, _not("No", "For some texts")),
         (decides, 0.85, _not("No", "Yes")),
-        (f"{decides}, luck .2", 0.35, _not("Yes", "No")),
+        (f"{decides}, luck 0.2", 0.35, _not("Yes", "No")),
     )
     return [
         Row(
@@ -217,7 +217,7 @@ def calibrate(
     """Tallies of these rows.
 
     Args:
-        pool: of processes that does the draws; without one they are done here, one after another.
+        pool: pool of processes for the draws; without one they are made here, one after another.
         report: called with the results of each draw of a world, in any order.
     """
     worlds = dict.fromkeys(ROWS[row].world for row in rows)

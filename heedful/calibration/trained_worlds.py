@@ -30,7 +30,7 @@ FALLS = 0.1
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model, but for its seed."""
+    """A model without its seed."""
 
     source: str
     encoder: str
@@ -101,7 +101,7 @@ def calibrate_trained(
     """A row for each model.
 
     Args:
-        pool: of processes that trains; without one they are trained here, one after another.
+        pool: pool of processes for training; without one, models are trained here, one after another.
         report: called after each seed, in any order.
     """
     results = []

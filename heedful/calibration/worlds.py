@@ -17,7 +17,7 @@ LIKELY, EVEN = 0.95, 0.5
 """Probability of the prediction if a deciding word is left, and if none is."""
 LENGTHS = tuple(range(12, 31))
 LOG_ODDS = 2.94
-"""Of the whole text if many weak words decide: a probability of .95."""
+"""Log odds of the whole text if many weak words decide: a probability of 0.95."""
 
 POINTS: dict[Outcome, float] = {"points": 1.0, "misses": 0.0, "no_small_set": nan}
 
@@ -231,9 +231,9 @@ WORLDS = {
         World("20 of 200 words, each enough", 20, some_left, {HALF: on(*range(10)), RANDOM: at_random}, (200,)),
         World("many weak words", 0, many_weak, {RANDOM: at_random}),
         World("class 1 is the default", 1, by_default, {"on the words for class 0": on(0)}),
-        World("one word decides, luck .35", 1, some_left, HIT_OR_MISS, (5, 6, 6, 6)),
-        World("one word decides, luck .45", 1, some_left, HIT_OR_MISS, (4, 5)),
-        World("one word decides, luck .2", 1, some_left, HIT_OR_MISS, (10,)),
+        World("one word decides, luck 0.35", 1, some_left, HIT_OR_MISS, (5, 6, 6, 6)),
+        World("one word decides, luck 0.45", 1, some_left, HIT_OR_MISS, (4, 5)),
+        World("one word decides, luck 0.2", 1, some_left, HIT_OR_MISS, (10,)),
         World("the state at j carries word i", 2, word_left(0), {"on j": on(1), "on i": on(0)}, states=word_left(1)),
     )
 }

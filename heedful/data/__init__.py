@@ -1,4 +1,4 @@
-"""Data sets by name: built in, kept under HEEDFUL_DATA, the user's own files, or in Hugging Face's format."""
+"""Datasets by name: built in, kept under HEEDFUL_DATA, the user's own files, or in Hugging Face's format."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ __all__ = ["DATASETS", "BuiltIn", "load", "load_unlabeled", "named_sets"]
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """A data set that Heedful generates."""
+    """A dataset that Heedful generates."""
 
     load: Callable[[DataSettings, TextSettings], LabeledTexts]
     description: str
@@ -48,7 +48,7 @@ DATASETS: dict[str, BuiltIn] = {
 
 
 def load(data: DataSettings, text: TextSettings, *, sentences: bool = False) -> Dataset:
-    """The data set that `data.source` names, tokenized by the settings `text`.
+    """The dataset that `data.source` names, tokenized by the settings `text`.
 
     A name is looked up among the built-in sets, then in the data folder, then as a file or folder; `hub:NAME` is loaded
     from Hugging Face. To read a file or folder that has the name of a set, write `./name`.
@@ -74,7 +74,7 @@ def labelled_texts(data: DataSettings, text: TextSettings) -> LabeledTexts:
     """The texts that `data.source` names, as the source gives them."""
     _check_only_mock(data)
     if not data.source.strip():
-        raise SettingError("DATA must name a data set, a file or a folder; it is empty.")
+        raise SettingError("DATA must name a dataset, a file or a folder; it is empty.")
     if data.source.startswith(hub.PREFIX):
         return hub.load(data)
     known: dict[str, BuiltIn | str] = {**named_sets(), **DATASETS}
@@ -86,7 +86,7 @@ def labelled_texts(data: DataSettings, text: TextSettings) -> LabeledTexts:
     if data.source in PUBLIC_SETS and data.source not in known:
         where = f": {problem}" if problem else f" ({data_path()})"
         raise DataError(f"{data.source} is not in the data folder{where}. Get it: heedful data fetch {data.source}")
-    entry = lookup(f"data set (there is no such file{f', and {problem}' if problem else ''})", data.source, known)
+    entry = lookup(f"dataset (there is no such file{f', and {problem}' if problem else ''})", data.source, known)
     if not isinstance(entry, BuiltIn):
         return files.load_folder(data_path() / data.source, data)
     _check_built_in(data)
@@ -94,7 +94,7 @@ def labelled_texts(data: DataSettings, text: TextSettings) -> LabeledTexts:
 
 
 def named_sets() -> dict[str, str]:
-    """The data sets in the data folder, each with a line on what it is; none where there is no such folder."""
+    """The datasets in the data folder, each with a line on what it is; empty if the folder is missing."""
     try:
         folders = [] if data_folder_problem() else sorted(data_path().iterdir())
     except OSError:

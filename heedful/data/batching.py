@@ -20,12 +20,12 @@ SHARD_WORDS = 2**12
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches that are read anew whenever they are called for, in a fixed order.
+    """Batches that are read again whenever they are needed, in a fixed order.
 
     Args:
         texts, words: how many texts and words each batch has.
-        read: from the number of a batch to the batch.
-        chosen: the numbers of those that are read; None: all.
+        read: function from the index of a batch to the batch.
+        chosen: indices of the batches to read; None: all.
     """
 
     texts: Sequence[int]
@@ -43,9 +43,10 @@ class Batches:
 
 
 def shards_of(words: Sequence[int], most: int | None = None) -> list[range]:
-    """Consecutive batches, by their numbers, that have so many words together: the last batch of each passes the mark.
+    """Consecutive batches, by index, with at least `most` words together: the last batch of each shard reaches the
+    limit.
 
-    They follow from the texts alone, so that whoever does them, and how many at a time, changes no result.
+    They follow from the texts alone, so the workers, and their number, change no result.
 
     Args:
         words: how many words each batch has.
@@ -63,7 +64,7 @@ def shards_of(words: Sequence[int], most: int | None = None) -> list[range]:
     return shards
 
 
-# What annotators marked, as tensors beside the tokens of a batch.
+# Annotators' rationales, as tensors aligned with the tokens of a batch.
 
 
 def encode_marks(
@@ -74,7 +75,7 @@ def encode_marks(
     Args:
         annotators: positions of marked tokens, of each annotator.
         tokens: how many the text has.
-        framed: whether a start and an end symbol stand around it, which nobody marks.
+        framed: whether a start and an end symbol surround it, which are in no rationale.
 
     >>> encode_marks([(0, 2), ()], 3)
     tensor([[1., 0., 1.], [0., 0., 0.]])
@@ -89,7 +90,7 @@ def pad_marks(rows: Sequence[Float[Tensor, "_ _"] | None], width: int) -> Float[
     """The marks of several texts as one tensor: NaN for annotators that a text does not have, 0 on padding.
 
     Args:
-        rows: as `encode_marks` gives them; None for a text that nobody marked.
+        rows: as `encode_marks` gives them; None for a text without rationales.
         width: tokens of the longest text of the batch.
 
     >>> pad_marks([torch.tensor([[1.0, 0.0]]), None], 3)
@@ -113,9 +114,9 @@ class EncodedSplit:
 
     Args:
         texts: ids of each text, with its start and end symbols if the tokenizer adds them.
-        sentences: the number of each token's sentence; empty where the examples have no sentence boundaries.
+        sentences: index of each token's sentence; empty if the examples have no sentence boundaries.
         framed: whether the first and the last id of each text are a start and an end symbol.
-        marks: what annotators marked of each text, None where nobody did; empty where nobody marked any.
+        marks: annotators' rationales of each text, None for a text without any; empty if no text has one.
     """
 
     texts: tuple[Int[Tensor, " _"], ...]
@@ -137,7 +138,7 @@ class EncodedSplit:
 
     @cached_property
     def padded(self) -> Int[Tensor, "text longest"] | None:
-        """All texts padded to the longest, once for all epochs; None where that would take much memory."""
+        """All texts padded to the longest, once for all epochs; None if that would take too much memory."""
         if not self.texts or len(self.texts) * max(self.lengths) > MOST_PADDED:
             return None
         return pad_sequence(list(self.texts), batch_first=True, padding_value=PAD)
@@ -147,7 +148,7 @@ def encode_split(examples: Sequence[Example], words: WordTokenizer, *, marked: b
     """The examples with every token replaced by its id.
 
     Args:
-        marked: whether people marked words in any text of which these are some; None: as these are.
+        marked: whether any text of the whole split has a human rationale; None: decided by these texts.
     """
     framed = words.adds_start_end
 

@@ -1,4 +1,4 @@
-"""From a name to a public data set in the data folder: download by pooch, read by the set's rule, write."""
+"""From a name to a public dataset in the data folder: download by pooch, read by the set's rule, write."""
 
 import gzip
 import json
@@ -20,12 +20,12 @@ TIMEOUT = 30.0
 """Seconds without a byte after which a connection counts as lost."""
 
 Report = Callable[[str, int, int], None]
-"""Called with the name of a file, how many bytes of it are there, and how many there will be; 0: nobody knows."""
+"""Called with the name of a file, how many bytes of it are there, and its total size; 0: unknown."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A data set in the data folder.
+    """A dataset in the data folder.
 
     Args:
         was_there: whether nothing had to be done.
@@ -37,7 +37,7 @@ class Fetched:
 
 
 def fetch_set(name: str, public: PublicSet, report: Report | None = None) -> Fetched:
-    """Download a data set and write it to the data folder, unless it is there."""
+    """Download a dataset and write it to the data folder, unless it is there."""
     folder = data_path() / name
     if has_set(folder):
         return Fetched(name, folder, was_there=True)

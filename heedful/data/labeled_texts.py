@@ -1,4 +1,4 @@
-"""Labelled texts as their source gives them, and how they become a Dataset: labels, limits, tokens, notes."""
+"""Labeled texts as their source gives them, and how they become a Dataset: labels, limits, tokens, notes."""
 
 import hashlib
 import json
@@ -87,8 +87,8 @@ class LabeledText:
     """A text and its label, before tokenization.
 
     Args:
-        rationale: [start, end) spans over `text.split(" ")` that the label rests on; None where unknown.
-        marks: [start, end) characters that each annotator marked; None where the rationale is all that is known.
+        rationale: [start, end) spans over `text.split(" ")` of the rationale for the label; None if unknown.
+        marks: [start, end) characters that each annotator marked; None if only the rationale is known.
         row, id: where the text is in its file, as in `Example`; they are no part of the content.
     """
 
@@ -115,11 +115,11 @@ class Dropped:
 
 @dataclass(frozen=True)
 class LabeledTexts:
-    """All labelled texts of a source.
+    """All labeled texts of a source.
 
     Args:
         labels: the names of the labels in their order, where the source gives one; otherwise they are sorted.
-        dropped: rows of the source that are no labelled texts.
+        dropped: rows of the source that are not labeled texts.
         is_generated: whether Heedful made the texts, in which case repetitions are as wanted.
     """
 
@@ -148,7 +148,7 @@ def to_dataset(source: LabeledTexts, data: DataSettings, text: TextSettings, *, 
 def read_dataset(
     source: LabeledTexts, data: DataSettings, text: TextSettings, *, sentences: bool = False
 ) -> tuple[Dataset, tuple[Dropped, ...]]:
-    """As `to_dataset`, and beside it what was dropped."""
+    """As `to_dataset`, with a list of what was dropped."""
     source = _with_labels(source, data.only_labels)
     labels = _label_order(source)
     needs_query = source.task != "classification"
@@ -280,7 +280,7 @@ class _Reader:
     def _marked(
         self, labelled: LabeledText, spans: Sequence[Span]
     ) -> tuple[tuple[int, ...] | None, tuple[tuple[int, ...], ...]]:
-        """The tokens that the label rests on, and those that each annotator marked."""
+        """The tokens of the rationale, and those that each annotator marked."""
         if labelled.marks is not None:
             annotators = tuple(marked_tokens(marks, spans) for marks in labelled.marks)
             return tuple(sorted({*chain.from_iterable(annotators)})), annotators

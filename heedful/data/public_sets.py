@@ -1,4 +1,4 @@
-"""Public data sets that can be fetched by name: how files become splits. `public_sets.toml` says where they are."""
+"""Public datasets that can be fetched by name: how files become splits. `public_sets.toml` says where they are."""
 
 import csv
 import html
@@ -39,14 +39,14 @@ class PublicFile:
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A data set that can be fetched.
+    """A dataset that can be fetched.
 
     Args:
         read: from the downloaded files, by their names, to the rows of each split.
         columns: what every row has, texts first.
-        labels: what the labels 0, 1, ... are called; empty where rows hold the names themselves.
+        labels: what the labels 0, 1, ... are called; empty if rows hold the names themselves.
         terms: what is known of the license.
-        remark: how the set differs from the one that the study pages were computed on; empty where it is the same.
+        remark: how the set differs from the one that the study pages were computed on; empty if it is the same.
     """
 
     title: str
@@ -88,7 +88,7 @@ def read_sst(files: Files) -> Splits:
 
 
 def read_tree(line: str) -> Row | None:
-    """The sentence of a tree and its binary label; None where it is neutral.
+    """The sentence of a tree and its binary label; None if it is neutral.
 
     >>> read_tree("(3 (2 It) (3 (2 's) (4 good)))")
     {'text': "It 's good", 'label': 1, 'fine_label': 3, 'token_sentiment': [2, 2, 4]}
@@ -107,7 +107,7 @@ def read_tree(line: str) -> Row | None:
 
 
 def read_sentence_polarity(files: Files) -> Splits:
-    """Pang and Lee's sentences, positives first: of each class 80 % for training, 10 % for dev, the rest for test."""
+    """Pang and Lee's sentences, positives first: 80% of each class for training, 10% for dev, the rest for test."""
     classes = {}
     for label, name in ((1, "pos"), (0, "neg")):
         lines = zip_member(files["archive"], f"*/rt-polarity.{name}").split("\n")
@@ -190,7 +190,7 @@ def read_tweeteval(files: Files) -> Splits:
 
 
 def read_ag_news(files: Files) -> Splits:
-    """The official test articles; of the training ones that begin otherwise, 15 % for dev."""
+    """The official test articles; 15% of the training articles with a different beginning for dev."""
     test, taken = _articles(files["test"], set())
     train, _ = _articles(files["train"], taken)
     random.Random(16377).shuffle(train)

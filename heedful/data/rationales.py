@@ -1,6 +1,6 @@
-"""What people marked, in a column of a file: spans of characters, or numbers of words.
+"""Human rationales in a column of a file: spans of characters, or word indices.
 
-Both become [start, end) characters of the text beside them, so that any tokenizer can be laid over them.
+Both become [start, end) characters of the text in their row, so that any tokenizer can be laid over them.
 """
 
 import json
@@ -31,8 +31,8 @@ class RationaleColumn:
     """What a column of marks says.
 
     Args:
-        spans: [start, end) characters of each text, in order, apart from each other; None where a text has no marks.
-            An empty tuple says that somebody looked and marked nothing.
+        spans: [start, end) characters of each text, in order, apart from each other; None if a text has no rationale.
+            An empty tuple means that an annotator marked nothing.
         notes: how the column was read, and what did not match, for the user to read.
     """
 
@@ -43,7 +43,7 @@ class RationaleColumn:
 def read_rationales(
     values: Sequence[object], texts: Sequence[str], places: Sequence[str], column: str
 ) -> RationaleColumn:
-    """The marks in a column, as characters of the texts beside them.
+    """The rationales in a column, as characters of the texts in their rows.
 
     Args:
         places: where each value is, for messages: "reviews.csv, line 3".
@@ -85,7 +85,7 @@ def read_rationales(
 
 
 def parse_marks(value: object, column: str, place: str) -> list[int | Span] | None:
-    """The numbers of words, or the spans, that a cell holds; None where it holds nothing.
+    """The word indices, or the spans, that a cell holds; None if it is empty.
 
     >>> parse_marks("[[0, 4]]", "why", ""), parse_marks("3:5, 8:9", "why", ""), parse_marks("2 3", "why", "")
     ([(0, 4)], [(3, 5), (8, 9)], [2, 3])
@@ -198,9 +198,9 @@ def _check(column: str, forms: dict[str, str], marks: int, outside: Sequence[str
         raise DataError(f"column '{column}' must write marks in the same way throughout; it holds {seen}.")
     if len(outside) > MOST_UNMATCHED * marks:
         raise DataError(
-            f"column '{column}' must mark words of the text beside it; {len(outside)} of {marks} marks are nowhere in "
-            f"their text (first: {outside[0]}). It was read as {FORMS[next(iter(forms))]}. Are these the marks of "
-            "other texts, or is it the wrong column? Name another by --rationale."
+            f"column '{column}': {len(outside)} of {marks} rationales do not occur in the text of their row (first: "
+            f"{outside[0]}). The column was read as {FORMS[next(iter(forms))]}. If they belong to other texts or this "
+            "is the wrong column, choose another with --rationale."
         )
 
 

@@ -1,4 +1,4 @@
-"""Seeded sampling that data sets share: generators, class labels in a fixed ratio, and a stratified order."""
+"""Seeded sampling that datasets share: generators, class labels in a fixed ratio, and a stratified order."""
 
 import hashlib
 from collections import Counter
@@ -8,7 +8,7 @@ import torch
 
 
 def seeded_generator(*parts: str | int) -> torch.Generator:
-    """A generator seeded by a hash of all the parts: another data set, split, test or seed draws independently.
+    """A generator seeded by a hash of all the parts: a different dataset, split, test or seed draws independently.
 
     >>> first, again, other = (seeded_generator("mock-1", seed) for seed in (0, 0, 1))
     >>> first.initial_seed() == again.initial_seed(), first.initial_seed() == other.initial_seed()
@@ -19,7 +19,7 @@ def seeded_generator(*parts: str | int) -> torch.Generator:
 
 
 def random_order(count: int, seed: int, most: int | None = None) -> list[int]:
-    """So many numbers from 0 on, or the first of them, in an order that the seed decides."""
+    """The numbers from 0 to `count` - 1, or the first `most` of them, in an order determined by the seed."""
     return torch.randperm(count, generator=torch.Generator().manual_seed(seed))[:most].tolist()
 
 

@@ -30,8 +30,8 @@ def sentence_starts(text: str, spans: Sequence[Span]) -> tuple[int, ...]:
 
     A sentence ends at . ! ? or an ellipsis (with the quotes and brackets that close behind it), and at a blank line.
     Not at an abbreviation, an initial or inside a number; not at an ellipsis, or a quotation, that goes on in lower
-    case; and it has at least one letter or digit. The text need not be cased, and its marks may stand alone, as in the
-    older sets.
+    case; and it has at least one letter or digit. The text can be lowercase, and punctuation can be surrounded by
+    spaces, as in older datasets.
     Serrano and Smith (2019, arXiv:1906.03731) cut with a parser instead.
 
     >>> text = "Mr. Fox paid 3.50 for it. Why? He won't say..."

@@ -1,4 +1,4 @@
-"""What is in a data set, to be looked at before training: class balance, lengths, duplicates, what is dropped."""
+"""Summary of a dataset, to look at before training: class balance, lengths, duplicates, what is dropped."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ from heedful.types import Dataset, Example, Split
 
 @dataclass(frozen=True)
 class SplitSummary:
-    """One split of a data set.
+    """One split of a dataset.
 
     Args:
         labels: how many texts each label has, in the order of the labels.
-        words: in a text: half of the texts have no more ("median"), 95 % have no more, none has more ("longest").
+        words: in a text: half of the texts have no more ("median"), 95% have no more, none has more ("longest").
         repeated: texts that say what an earlier text of the split says.
         also_in: texts that are in an earlier split, too.
     """
@@ -40,7 +40,7 @@ class SplitSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A data set as a model would read it.
+    """A dataset as a model would read it.
 
     Args:
         conflicting: different texts that occur with more than one label.

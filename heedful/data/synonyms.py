@@ -1,4 +1,4 @@
-"""A synonym to put in the place of each word: WordNet's, where pretrained word vectors agree.
+"""A synonym to replace each word with: WordNet's, if pretrained word vectors agree.
 
 WordNet's are read from a file of the user's: by part of speech, and for inflected words too.
 """
@@ -25,9 +25,9 @@ from heedful.settings.data_folder import data_folder_problem, data_path
 FUNCTION_WORDS = frozenset(
     (resources.files("heedful.data") / "words" / "function_words.txt").read_text("utf-8").split()
 )
-"""Words of grammar, number and time that have no synonym to put in their place: a closed list of our own.
+"""Words of grammar, number and time that have no synonym to replace them: our own closed list.
 
-WordNet has some of these as nouns (`a`: ampere, `in`: inch) and knows nothing of their grammar."""
+WordNet has some of these as nouns (`a`: ampere, `in`: inch) without any information on their grammar."""
 
 
 FILE = "synonyms/wordnet_synonyms.json.gz"
@@ -74,7 +74,7 @@ class Candidate:
 
 
 def wordnet_path() -> Path | None:
-    """Where the file is: in the data folder; None where there is none."""
+    """The path of the file in the data folder; None if it is missing."""
     if data_folder_problem():
         return None
     path = data_path() / FILE
@@ -110,7 +110,7 @@ def is_replaceable(word: str) -> bool:
 
 
 def are_forms_of_one_word(word: str, other: str) -> bool:
-    """Whether one begins as the other, but for a last letter after the third: such words are no synonyms.
+    """Whether one begins as the other, except for a last letter after the third: such words are not synonyms.
 
     >>> are_forms_of_one_word("ending", "end"), are_forms_of_one_word("movies", "moving")
     (True, False)
@@ -199,7 +199,7 @@ def _parts(word: str, own: Iterable[Reading], wordnet: Wordnet) -> set[str]:
 Kind = Literal["both", "wordnet", "vectors"]
 NEIGHBOURS = 10
 SEARCHED = 100
-"""So many nearest words are searched for one that fits."""
+"""Number of nearest words that are searched for one that fits."""
 OVERLAP_WEIGHT = 0.3
 OTHER_PARTS = 0.2
 MIN_COSINE = 0.7
@@ -209,7 +209,7 @@ MIN_SIMILARITY: dict[Kind, float] = {"both": 0.12, "wordnet": 0.65, "vectors": 0
 
 @dataclass(frozen=True)
 class Synonym:
-    """The word to put in the place of another, how similar they are, and the cosine of their vectors."""
+    """The word that replaces another, how similar they are, and the cosine of their vectors."""
 
     word: str
     similarity: float
@@ -229,7 +229,7 @@ class Synonyms:
 
 
 def missing_sources(kind: Kind, vectors: str) -> str:
-    """What is missing for synonyms of this kind, and how to give it, as a sentence; empty where all is there."""
+    """What is missing for synonyms of this kind, and how to give it, as a sentence; empty if nothing is missing."""
     missing = []
     if kind != "vectors" and wordnet_path() is None:
         missing.append(f"WordNet's synonyms (put the file {FILE} into the folder that HEEDFUL_DATA names)")

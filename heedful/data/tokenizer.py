@@ -64,7 +64,7 @@ class WordTokenizer:
 
     @classmethod
     def from_json(cls, content: str) -> "WordTokenizer":
-        """The tokenizer that `to_json` wrote; refused where it splits texts as no settings of ours do."""
+        """The tokenizer that `to_json` wrote; raises if it splits texts as no settings of ours do."""
         try:
             tokenizer = Tokenizer.from_str(content)
         except Exception as error:  # the library raises bare Exception
@@ -141,7 +141,7 @@ def learn_vocabulary(words: WordTokenizer, examples: Sequence[Example], min_coun
 def spans_in(text: str, tokens: Sequence[str]) -> tuple[Span, ...] | None:
     """The [start, end) characters of each token in the text they were cut from, which may go on after them.
 
-    None where no setting of ours cuts the text into these tokens.
+    None if no setting of ours splits the text into these tokens.
 
     >>> spans_in("It isn't BAD!", ("it", "isn"))
     ((0, 2), (3, 6))

@@ -115,7 +115,7 @@ def _is_number(field: bytes) -> bool:
 
 
 USUAL = ("glove_6b_300d", "glove_6b_100d", "glove_6b_50d")
-"""Vectors that are taken where nobody names any, the first that are there; see docs/stability.md."""
+"""Default vectors, if none are named: the first of these that are there; see docs/stability.md."""
 CHUNK = 256
 
 _DAMAGE = (
@@ -191,7 +191,7 @@ def embedding_matrix(
     """One row for each word of the vocabulary, and the share of the words (our symbols aside) that have a vector.
 
     Row 0, the padding, is zero. Words without a vector are drawn from N(0, 1), as Jain and Wallace (2019) write, or
-    zero, as their code has it. Vectors that have none of the words are refused.
+    zero, as in their code. Vectors that have none of the words are refused.
 
     Args:
         unit: scale every row but zero ones to length 1, as Serrano and Smith (2019) do.
@@ -265,7 +265,7 @@ def nearest_rows(
 
 
 def usual_vectors() -> str:
-    """The name of the vectors that confirm synonyms where a model has none of its own; empty where none are at hand."""
+    """The name of the vectors that confirm synonyms for a model without its own; empty if none are available."""
     if data_folder_problem():
         return ""
     names = {file.stem for file in (data_path() / "embeddings").glob("*") if file.suffix != ".json"}

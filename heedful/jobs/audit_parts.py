@@ -1,11 +1,11 @@
-"""An audit under way, on disk: what of it is done, part by part, beside the place where it will be.
+"""An unfinished audit on disk: its finished parts, in a folder next to its final place.
 
 audits/.KEY.parts/  00000/ ...  a shard of the texts each: rows.parquet, examples.parquet, outcomes.parquet, facts.json,
                                 and if there are adversaries their rows and predictions
                     rest/       what is measured in addition to the shards: outcomes.parquet of dev texts, rest.json
 
-Each part is written under a temporary name and renamed: whoever is killed loses the part that was under way, and the
-next call does those that are missing. Once the audit is whole the folder is gone.
+Each part is written under a temporary name and renamed: a killed process loses only its unfinished part, and the
+next call makes the missing parts. Once the audit is whole the folder is gone.
 """
 
 import json
@@ -118,7 +118,7 @@ def shard_name(number: int) -> str:
 
 
 def write_part(part: Shard | AuditExtras, folder: Path) -> None:
-    """Store a part, whole or not at all; what is there makes way."""
+    """Store a part, whole or not at all; an existing part is overwritten."""
     with atomic_folder(folder, replace=folder.is_dir()) as new:
         part.outcomes.write_parquet(new / OUTCOMES)
         if isinstance(part, AuditExtras):
@@ -149,10 +149,10 @@ def request_of(
     comparison_models: ComparisonModels[Subject] = ComparisonModels(),  # noqa: B008 (frozen)
     scores: Path | None = None,
 ) -> AuditRequest:
-    """The audit of a subject beside others, as it is called on disk.
+    """The audit of a subject, with its comparison models, under its name on disk.
 
     Args:
-        scores: a file of scores from outside.
+        scores: a file of external scores.
     """
     return AuditRequest(
         run=subject.key,
@@ -237,7 +237,7 @@ def _facts_of(shard: Path) -> ShardInfo:
 
 
 def _read_rest(folder: Path) -> AuditExtras:
-    """What was measured beside the shards."""
+    """What was measured outside the shards."""
     written = json.loads((folder / REST_FILE).read_text(encoding="utf-8"))
     words, heads = written.pop("words"), written.pop("heads")
     return AuditExtras(

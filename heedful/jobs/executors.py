@@ -68,9 +68,9 @@ def open_executor(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> "Iterator[JobExecutor]":
-    """So many processes; one is this one. Or a Dask cluster.
+    """An executor with `workers` processes (1: this process), or a Dask cluster.
 
-    Whatever is under way in other processes when this is left is given up.
+    On exit, unfinished work in other processes is given up.
 
     Args:
         scheduler: address of the cluster.
@@ -102,7 +102,7 @@ def open_executor(
 
 @contextmanager
 def open_pool(workers: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
-    """Processes for calls that only return something: a cluster, or so many on this machine (None: one a core)."""
+    """Processes for calls that only return something: a cluster, or `workers` on this machine (None: one per core)."""
     if scheduler is not None:
         with dask_client(scheduler) as client:
             yield client.get_executor(pure=False)
@@ -159,7 +159,7 @@ class LocalProcesses:
         self.busy: dict[Future[None], _Processes] = {}
 
     def start(self, count: int) -> None:
-        """Start so many more."""
+        """Start `count` more."""
         self.idle += [_Processes(1, self.progress) for _ in range(count)]
 
     def workers(self) -> int:
@@ -180,7 +180,7 @@ class LocalProcesses:
         return future
 
     def take(self, job: Job, future: Future[None]) -> None:
-        """Raise what the job raised; another process takes the place of one that died."""
+        """Raise what the job raised; a process that died is replaced."""
         process = self.busy.pop(future)
         try:
             future.result()
@@ -206,7 +206,7 @@ class DaskCluster:
 
     def __init__(self, client: "Client", store: Store, device: str, progress: Progress):
         self.client, self.store, self.device = client, store, device
-        self.executor = client.get_executor(pure=False)  # what failed before is tried anew
+        self.executor = client.get_executor(pure=False)  # what failed before is tried again
         self.here = ThisProcess(store, device, progress)
         client.subscribe_topic(TOPIC, lambda event: progress(Step(*event[1])))
 
@@ -215,7 +215,7 @@ class DaskCluster:
         return sum(self.client.nthreads().values())  # pyright: ignore[reportAttributeAccessIssue]
 
     def most(self) -> int:
-        """Never so many that the models that jobs refer to would fill the scheduler's memory."""
+        """Few enough that the models that jobs refer to do not fill the scheduler's memory."""
         return max(64, 4 * self.workers())
 
     def submit(self, job: Job) -> Future[Files]:
@@ -226,7 +226,7 @@ class DaskCluster:
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             needed = {key: files_in(self.store.folder / key) for key in job.needs}
-            # Audits go first: a worker has their data at hand from the run before.
+            # Audits go first: a worker still has their data from the run before.
             priority = int(job.kind != "train")
             return self.executor.submit(_do_elsewhere, job, needed, self.device, priority=priority)
 
@@ -243,14 +243,14 @@ class DaskCluster:
             write_files(files, place, replace=place.is_dir() and job.problem(self.store) is not None)
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Give up unfinished work."""
         self.executor.shutdown(wait=False)
         with suppress(OSError, RuntimeError):
             self.client.unsubscribe_topic(TOPIC)
 
 
 JobExecutor = ThisProcess | LocalProcesses | DaskCluster
-"""Who does jobs: `workers()` at a time, `most()` under way; `submit` begins one, and `take` stores what it made."""
+"""An executor of jobs: `workers()` at a time, `most()` submitted; `submit` begins one, and `take` stores its result."""
 
 
 @contextmanager
@@ -259,7 +259,7 @@ def dask_client(scheduler: str) -> "Iterator[Client]":
     from distributed import Client
     from distributed.security import Security
 
-    # A client that fails for want of credentials is never closed: it would block the next one.
+    # A client that fails because credentials are missing is never closed: it would block the next one.
     if scheduler.startswith("tls://") and not Security().get_connection_args("client").get("ssl_context"):
         raise _no_scheduler(scheduler, "it demands TLS credentials")
     try:
@@ -324,7 +324,7 @@ def _begin(client: Any, steps: Any) -> None:
     """What a process does first.
 
     Args:
-        client: closed where nobody waits for this process any more.
+        client: closed if this process is no longer needed.
         steps: where it says how far it is.
     """
     global _STEPS
@@ -336,7 +336,7 @@ def _begin(client: Any, steps: Any) -> None:
 
 
 def _end_with(client: Any) -> None:
-    """End this process as soon as nobody waits for it: folders are whole or not there, so nothing breaks."""
+    """End this process as soon as it is no longer needed: folders are whole or not there, so nothing breaks."""
     with suppress(EOFError, OSError):
         client.recv()
     os._exit(1)
@@ -360,7 +360,7 @@ def _do_elsewhere(job: Job, needed: dict[str, Files], device: str) -> Files:
 
     def tick(what: str, done: int, total: int) -> None:
         if task.state == "cancelled":
-            raise Stopped(f"{job.key} was cancelled")
+            raise Stopped(f"{job.key} was canceled")
         tell(what, done, total)
 
     with TemporaryDirectory() as parent:
@@ -372,7 +372,7 @@ def _do_elsewhere(job: Job, needed: dict[str, Files], device: str) -> Files:
 
 
 class Stopped(Exception):
-    """Nobody waits for this job any more."""
+    """This job is no longer needed."""
 
 
 def _ticker(key: str, send: Callable[[Any], object]) -> Tick:

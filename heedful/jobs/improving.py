@@ -21,14 +21,14 @@ from heedful.verdict.scoring import columns_of
 
 METHOD = "faithful"
 ALONE: Mapping[str, Option] = {"evidence": 0.0, "attention": 0.0, "prediction": 0.0}
-"""Options by which nothing is learnt from teachers."""
+"""Options by which nothing is learned from teachers."""
 DIVERSITY = (0.25, 0.5, 1.0)
 """Weights of diversity that are tried, without teachers; the best also with them."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to train, and what it is called: options of the recipe, or of another method."""
+    """A training method and its name: options of the recipe, or of another method."""
 
     name: str
     options: Mapping[str, Option]
@@ -84,7 +84,7 @@ class MethodScores(BaseModel):
     """A training method as a search sees it, over texts and seeds.
 
     Args:
-        options: of the method; empty for the run's own method.
+        options: options of the method; empty for the run's own method.
         runs: keys of its trained runs.
         lost, lost_low, lost_high: accuracy lost against the run's own method, with its 95% interval.
         points, points_low, points_high: share of all texts in which attention points, with its 95% interval. A text in
@@ -177,7 +177,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Improvement:
-    """What a search came to.
+    """The result of a search.
 
     Args:
         own_way: the run's own method, on dev texts.
@@ -234,7 +234,7 @@ def improve(
 
 @dataclass(frozen=True)
 class _Search:
-    """Ways to train, each with several seeds, audited."""
+    """Training methods, each with several seeds, audited."""
 
     run: Run
     store: Store
@@ -252,9 +252,9 @@ class _Search:
     def audits(
         self, ways: Sequence[Candidate], seeds: range, settings: AuditSettings, purpose: str
     ) -> list[list[AuditFiles]]:
-        """For each way the audits of its trainings, each beside the others."""
+        """For each method, the audits of its seeds, each compared with the others."""
         plan = self._plan(ways, seeds, settings)
-        is_kept = settings.split == "test"  # nobody looks up what is found in dev texts: it is not pooled
+        is_kept = settings.split == "test"  # audits of dev texts are not looked up later: they are not pooled
         self.carry_out(plan if is_kept else replace(plan, wanted=tuple(plan.audits)), purpose)
         return [[read_audit(self.store.audits / key) for key in plan.pools[wanted]] for wanted in plan.wanted]
 
@@ -264,7 +264,9 @@ class _Search:
 
 
 def _scores(way: Candidate, audits: Sequence[AuditFiles], base: Sequence[AuditFiles]) -> MethodScores:
-    """Scores of a way to train from its audits; accuracy lost is that of the run's own way, whose audits are `base`."""
+    """Scores of a training method from its audits; lost accuracy is relative to the run's own method, with audits
+    `base`.
+    """
     columns, own = (columns_of([audit.rows for audit in group]) for group in (audits, base))
     first = audits[0].verdict
     cells = outcomes_of([audit.outcomes.filter(pl.col("split") == first.split) for audit in audits], first.labels)

@@ -1,4 +1,4 @@
-"""Audits of models that somebody names, and that are opened to learn what the audit is called."""
+"""Audits of models given by name, which are opened to determine the name of the audit."""
 
 from collections.abc import Sequence
 
@@ -25,11 +25,12 @@ def plan_named(
     device: str = "cpu",
     scores: str | None = None,
 ) -> Plan:
-    """The audit of a model, or of several checkpoints of one, each beside the others, and one audit for all of these.
+    """The audit of a model, or of several checkpoints of one, each compared with the others, and one audit for all of
+    these.
 
     Args:
         data: None: their own.
-        scores: a file of scores from outside.
+        scores: a file of external scores.
     """
     subjects = [open_subject(model, store, site=site, scope=scope, device=device) for model in models]
     kind = models[0].kind
@@ -54,9 +55,9 @@ def plan_named(
     )
     audits, titles, pools = {}, {}, dict[str, tuple[str, ...]]()
     for subject in subjects:
-        beside = ComparisonModels(seeds=tuple(other for other in subjects if other is not subject))
-        request = request_of(subject, dataset, settings, beside, given)
-        keep_ready(request, device, prepare_audit(subject, dataset, settings, beside, scores=given))
+        others = ComparisonModels(seeds=tuple(other for other in subjects if other is not subject))
+        request = request_of(subject, dataset, settings, others, given)
+        keep_ready(request, device, prepare_audit(subject, dataset, settings, others, scores=given))
         run = subject.run
         named = f"{run.network.encoder}, seed {run.seed}" if run is not None and kind == "run" else subject.title
         audits[request.key], titles[request.key] = request, named

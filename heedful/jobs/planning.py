@@ -81,7 +81,7 @@ class Plan:
         return names | dict(self.titles)
 
     def _job(self, key: str, runs: Mapping[str, Run]) -> Job | None:
-        """The job of that key; None where it is no job of this plan."""
+        """The job of that key; None if it is not a job of this plan."""
         if key in runs:
             return Job(key, "train", runs[key].model_dump_json())
         if key in self.audits:
@@ -147,8 +147,8 @@ def plan_audits(
     The data decides what runs are called, and is read if it never was.
 
     Args:
-        seeds: train each run so many times, with consecutive seeds, and audit each beside the others.
-        deep: also beside the same model trained without attention, and beside adversaries.
+        seeds: number of consecutive seeds to train each run with; each is compared with the others.
+        deep: also compare with the same model trained with uniform attention, and with adversaries.
         adversaries: how many of these.
         retrained: the run without attention, where it is there already.
     """
@@ -158,13 +158,13 @@ def plan_audits(
         group = [update_settings(first.run, {"seed": first.run.seed + more}) for more in range(seeds)]
         own = []
         for run in group:
-            beside = ComparisonModels(
+            compared = ComparisonModels(
                 retrained=retrained or (without_attention(run) if deep else None),
                 seeds=tuple(other for other in group if other is not run),
                 adversaries=tuple(adversary_of(run, seed) for seed in ADVERSARY_SEEDS[: adversaries if deep else 0]),
             )
-            all_runs |= {key_of(each): each for each in (run, *beside)}
-            own.append(audit_of(run, settings, beside))
+            all_runs |= {key_of(each): each for each in (run, *compared)}
+            own.append(audit_of(run, settings, compared))
         audits |= {each.key: each for each in own}
         wanted.append(pooled_audits([each.key for each in own], pools))
     return Plan(tuple(wanted), all_runs, audits, pools)
@@ -173,10 +173,10 @@ def plan_audits(
 def audit_of(
     run: Run,
     settings: AuditSettings,
-    beside: ComparisonModels[Run] = ComparisonModels(),  # noqa: B008 (frozen)
+    compared: ComparisonModels[Run] = ComparisonModels(),  # noqa: B008 (frozen)
 ) -> AuditRequest:
-    """The audit of a run on its own data, beside others."""
-    keys = replace(beside.map(key_of), reference=run.reference)
+    """The audit of a run on its own data, with its comparison models."""
+    keys = replace(compared.map(key_of), reference=run.reference)
     return AuditRequest(run=key_of(run), data=run.data.fingerprint, settings=settings, comparison_models=keys)
 
 
@@ -223,7 +223,7 @@ def audit_with_other_seeds(key: str, settings: AuditSettings, store: Store) -> s
 
 
 def resolve(runs: Iterable[RunWithBase | Run]) -> list[RunWithBase]:
-    """The same, as they will be stored: with their fingerprints (each data set is read once) and the base's key."""
+    """The same, as they will be stored: with their fingerprints (each dataset is read once) and the base's key."""
     fingerprints: dict[object, str] = {}
     parts: dict[object, dict[str, object]] = {}
 

@@ -16,7 +16,7 @@ class AuditRequest(BaseModel):
 
     Args:
         data: fingerprint of the data that is audited, the run's own or another.
-        scores: fingerprint of scores from outside; empty where there are none.
+        scores: fingerprint of the external scores; empty if none are given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,8 +46,8 @@ class AuditSource(BaseModel):
     Args:
         data: the texts, where they are not those of the run itself.
         classifiers: folder or name of each Hugging Face model, by its key.
-        site, scope: of these.
-        scores: a file of scores from outside; empty: there are none.
+        site, scope: attention that is shown of these, and where other attention is imposed.
+        scores: a file of external scores; empty: none.
         own: FILE.py:FUNCTION of a user's own model; empty: it is none.
     """
 
@@ -90,7 +90,7 @@ class Job:
     """A folder of the store to be made.
 
     Args:
-        key: of the run or audit; of a part also its name, KEY/NAME.
+        key: key of the run or audit; a part adds its name, KEY/NAME.
         settings: what to do, as JSON: a Run, an AuditWork, or the keys of the audits that are pooled.
         needs: keys of the jobs whose folders it reads.
     """
@@ -108,6 +108,6 @@ class Job:
         return (store.folder if self.kind == "train" else store.audits) / self.key
 
     def problem(self, store: Store) -> str | None:
-        """Why the folder is not the finished one; None where it is."""
+        """Why the folder is not the finished one; None if it is."""
         check = {"train": run_defect, "part": part_problem}.get(self.kind, audit_defect)
         return check(self.place(store))

@@ -22,7 +22,7 @@ from heedful.store.store import Store
 log = logging.getLogger(__name__)
 
 MANY_WORDS = 40_000
-"""Words of an audit from which on several processes do its parts, unless somebody says how many."""
+"""An audit with at least this many words is shared by several processes, unless their number is given."""
 FEW_WORDS = 200_000
 """Words that jobs read together up to which this process does them: others would start for as long."""
 PASSES = 15
@@ -62,9 +62,9 @@ def carry_out(
     """Do what is missing of a plan; why some of it failed, by key.
 
     Args:
-        workers: processes that share the work; None: this one does it if it is small, and else one a core.
+        workers: processes that share the work; None: this one does it if it is small, and else one per core.
         scheduler: address of a running Dask cluster that does it instead.
-        in_parts: whether several processes do one audit if it is large, or if somebody says how many there are.
+        in_parts: whether several processes do one audit if it is large, or if their number is given.
     """
     jobs = plan.missing(store)
     for job in jobs.values():
@@ -139,7 +139,7 @@ def run(
             except CancelledError:
                 raise HeedfulError(
                     f"the connection to the scheduler was lost with {ledger.left()} runs left. What was finished is "
-                    "stored: start the cluster and call again."
+                    "stored: start the cluster and run the command again."
                 ) from None
             except BrokenExecutor:
                 ledger.lose(key)
@@ -153,7 +153,7 @@ def run(
 
 
 class _Ledger:
-    """Which jobs can begin, wait for others, are under way, done, or failed."""
+    """Which jobs can begin, wait for others, are running, done, or failed."""
 
     def __init__(self, jobs: Mapping[str, Job], executor: JobExecutor, report: Report, cached: int):
         self.jobs, self.executor, self.report, self.cached = jobs, executor, report, cached
@@ -175,7 +175,7 @@ class _Ledger:
         self.report(status, key, self.errors.get(key or ""))
 
     def succeed(self, key: str) -> None:
-        """A job is done: its followers come first, for what they read is at hand."""
+        """A job is done: its followers come first, since what they read is in memory."""
         self.done += 1
         self.order.done(key)
         self.ready.extendleft(reversed(self.order.get_ready()))

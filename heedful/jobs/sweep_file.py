@@ -63,7 +63,7 @@ def read_sweep(path: str | Path) -> SweepFile:
 def expand_grid(content: Mapping[str, Any]) -> list[RunWithBase]:
     """The runs of a table of choices: every entry of `runs` with every combination in `grid`, the last moving fastest.
 
-    What stands beside `grid` and `runs` holds for all runs. `reference`, where it is a table, says in what the base run
+    Settings outside `grid` and `runs` hold for all runs. `reference`, where it is a table, says in what the base run
     of a run that needs one differs from it; a base of another method takes none of the run's method options. `audit`
     is not of the runs: see `audit_settings`.
 

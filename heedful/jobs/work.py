@@ -1,6 +1,6 @@
 """What jobs do: train a run, make an audit, or a part of one; each writes one folder, and reads others by the store.
 
-Who calls them is not their business: this process, a process beside it, or a worker elsewhere with a store of its own.
+The caller can be this process, another process, or a remote worker with its own store.
 """
 
 import json
@@ -43,7 +43,7 @@ from heedful.types import Dataset
 log = logging.getLogger(__name__)
 
 Tick = Callable[[str, int, int], None]
-"""Called with what is under way, how much of it is done, and how much there is in all: batches, or texts."""
+"""Called with the current task, how much of it is done, and how much there is in all: batches, or texts."""
 
 Report = Callable[[Progress], None]
 
@@ -57,8 +57,8 @@ def load_data(run: Run) -> tuple[Run, Dataset]:
     if run.data.fingerprint not in ("", dataset.fingerprint):
         raise DataError(
             f"'{run.data.source}' has changed since the run was trained on it: its fingerprint was "
-            f"{run.data.fingerprint} and is {dataset.fingerprint}. Restore it, train anew, or audit the finished model "
-            "on what is there now: `heedful audit DATA --model KEY`."
+            f"{run.data.fingerprint} and is {dataset.fingerprint}. Restore it, train again, or audit the finished "
+            "model on what is there now: `heedful audit DATA --model KEY`."
         )
     return run if _is_complete(run) else with_fingerprints(run, dataset.fingerprint), dataset
 
@@ -79,7 +79,7 @@ def ensure(run: Run, store: Store, *, device: str = "cpu", report: Report | None
 def ensure_on(
     run: Run, dataset: Dataset, store: Store, *, device: str = "cpu", report: Report | None = None
 ) -> tuple[str, Trained, bool]:
-    """As `ensure`, with the run's data at hand."""
+    """As `ensure`, with the run's data in memory."""
     if run.finetune is not None:
         raise SettingError("a run with `finetune` settings is made by `heedful.jobs.work.ensure_finetuned`.")
     run = store.with_full_reference(run)
@@ -199,7 +199,7 @@ def dataset_of(run: Run) -> Dataset:
 
 
 def _read(run: Run) -> Dataset:
-    """The run's data, read once a process as long as its bytes are the same."""
+    """The run's data, read once per process as long as its bytes are the same."""
     digest = reading_digest(run)
     data = update_settings(run.data, {"fingerprint": ""})
     read = _read_once if digest else _read_once.__wrapped__
@@ -223,11 +223,11 @@ def _check_content(data: DataSettings, dataset: Dataset, fingerprint: str) -> No
 
 
 _READY: dict[str, PreparedAudit] = {}
-"""Audits that were asked for last, by key and device: their next parts find model and texts at hand."""
+"""The last requested audits, by key and device: their next parts find model and texts in memory."""
 
 
 def keep_ready(asked: AuditRequest, device: str, prepared: PreparedAudit) -> PreparedAudit:
-    """The audit, which jobs of this process that ask for it find at hand."""
+    """Keep the audit in memory for jobs of this process that need it."""
     _READY[f"{asked.key} {device}"] = prepared
     return prepared
 
@@ -256,8 +256,8 @@ def prepared_for(asked: AuditRequest, source: AuditSource, store: Store, device:
         dataset = load_texts(subject, source.data, list(subjects.values()))
         assert isinstance(dataset, Dataset)
         _check_content(source.data, dataset, asked.data)
-    beside = asked.comparison_models.map(subjects.__getitem__)
-    return keep_ready(asked, device, prepare_audit(subject, dataset, asked.settings, beside, scores=scores))
+    compared = asked.comparison_models.map(subjects.__getitem__)
+    return keep_ready(asked, device, prepare_audit(subject, dataset, asked.settings, compared, scores=scores))
 
 
 def _subject(key: str, store: Store, source: AuditSource, device: str) -> Subject:

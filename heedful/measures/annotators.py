@@ -1,6 +1,6 @@
-"""How well people agree with each other on what to mark: the yardstick for whatever is held against their marks.
+"""Agreement of annotators with each other: the reference for whatever is compared with their rationales.
 
-Marks are [batch annotator item]: 1 where the annotator marked the item, 0 where not, NaN throughout a row where there
+Marks are [batch annotator item]: 1 where the annotator marked the item, 0 where not, NaN throughout a row if there
 is no such annotator. Padding counts for nothing.
 """
 
@@ -58,7 +58,7 @@ def cohen_kappa(marks: Marks, mask: Bool[Tensor, "batch item"]) -> Float[Tensor,
 
 
 def others_marks(marks: Marks) -> Bool[Tensor, "batch annotator item"]:
-    """For each annotator, the items that any other one marked: what a fellow annotator is held against.
+    """For each annotator, the items that any other one marked: what a fellow annotator is compared with.
 
     >>> others_marks(torch.tensor([[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]]))
     tensor([[[False, False,  True], [ True, False, False]]])
@@ -75,7 +75,7 @@ def against_others(
     Args:
         scores: whose; None: the marks of the annotator who is left out. The two are comparable: same marks to find.
 
-    NaN where no annotator has others, or there is nothing or everything to find.
+    NaN if no annotator has others, or there is nothing or everything to find.
 
     >>> marks = torch.tensor([[[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]])
     >>> against_others(None, marks, torch.ones(1, 3, dtype=torch.bool))  # {0, 1} against {0}: 3/4; {0} against {0, 1}

@@ -1,4 +1,4 @@
-"""How well scores of items agree with the items that people marked.
+"""How well scores of items agree with the items of human rationales.
 
 Every function takes a ragged batch at once: mask is True on real items, which may stand anywhere in the row. Equal
 scores are ranked by expectation over all orders of them, never by position: constant scores get exactly what a random
@@ -44,7 +44,7 @@ def average_precision(
     AP = (1 / marked) sum over marked items of (marked items up to its rank) / rank.
 
     1 where all marked items come first. Constant scores get the expectation over random orders, H_n / n +
-    (1 - H_n / n) (marked - 1) / (n - 1) with H_n = 1 + 1/2 + ... + 1/n: the floor. NaN where nothing or everything is
+    (1 - H_n / n) (marked - 1) / (n - 1) with H_n = 1 + 1/2 + ... + 1/n: the floor. NaN if nothing or everything is
     marked. Without ties equal to sklearn's average_precision_score. McSherry and Najork (2008, Computing information
     retrieval performance measures efficiently in the presence of tied scores).
 
@@ -71,7 +71,7 @@ def auroc(
 ) -> Float[Tensor, "*batch"]:
     """The chance that a marked item has a larger score than an unmarked one, equal ones counting half; in float64.
 
-    1 where all marked items come first; .5, the floor, for constant scores. NaN where nothing or everything is marked.
+    1 where all marked items come first; 0.5, the floor, for constant scores. NaN if nothing or everything is marked.
 
     >>> auroc(torch.tensor([[3.0, 2.0, 1.0]]), torch.tensor([[True, False, True]]))
     tensor([0.5000], dtype=torch.float64)
@@ -89,8 +89,8 @@ def top_k_probabilities(
 ) -> Float[Tensor, "*batch item"]:
     """The chance of each item to be among the k largest of its row if equal scores are ordered at random; in float64.
 
-    0 or 1 but for items that share the score at which the list ends. They sum to k, or to the number of items where
-    there are fewer. NaN throughout where a score is NaN.
+    0 or 1, except for items that share the score at which the list ends. They sum to k, or to the number of items where
+    there are fewer. NaN throughout if a score is NaN.
 
     >>> top_k_probabilities(torch.tensor([[5.0, 1.0, 3.0, 3.0]]), None, 2)
     tensor([[1.0000, 0.0000, 0.5000, 0.5000]], dtype=torch.float64)
@@ -112,7 +112,7 @@ def token_f1(
     F1 = 2 |chosen and marked| / (|chosen| + |marked|), the harmonic mean of precision and recall.
 
     1 where the two are the same; of `top_k_probabilities` it is the exact expectation, so that those of constant
-    scores, k / n each, give the floor. NaN where nothing is marked. DeYoung et al. (2020, ERASER, section 4.1) report
+    scores, k / n each, give the floor. NaN if nothing is marked. DeYoung et al. (2020, ERASER, section 4.1) report
     the mean over texts.
 
     >>> token_f1(torch.tensor([[True, True, False]]), torch.tensor([[True, False, True]]))
@@ -169,7 +169,7 @@ def eraser_auprc(
 def expected_eraser_auprc(
     marks: Bool[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"] | None = None
 ) -> Float[Tensor, "*batch"]:
-    """The exact expectation of `eraser_auprc` over random orders without ties: what scores that know nothing get.
+    """The exact expectation of `eraser_auprc` over random orders without ties: the value of uninformed scores.
 
     >>> expected_eraser_auprc(torch.tensor([[True, False, True]]))  # the mean of 1, 19/24 and 5/12
     tensor([0.7361], dtype=torch.float64)
@@ -178,7 +178,7 @@ def expected_eraser_auprc(
     n, marked = _count(mask), _count(marks & mask)
     reciprocals = 1 / torch.arange(1, mask.shape[-1] + 1, device=mask.device).double()
     first = reciprocals.where(mask.sort(-1, descending=True).values, 0.0).sum(-1) / n
-    # Of the other items of the text so many are marked; each rank is the marked item's with the same chance.
+    # The mean number of marked items among the others; each rank is equally likely for the marked item.
     others = (marked - 1) / (n - 1).clamp_min(1)
     average = first + others * (1 - first)
     area = (average + 1 / n + (n - 1) / n * others) / 2

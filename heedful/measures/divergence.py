@@ -110,7 +110,7 @@ def _times_log_ratio_to_mean(p: Float[Tensor, "*shape"], q: Float[Tensor, "*shap
     """For each item p ln(p / m), with m = (p + q) / 2; 0 where p = 0.
 
     With tilt = (p - q) / (p + q), p / m = 1 + tilt. Where p and q are close, p - q is exact and log1p keeps its digits.
-    Where p is small beside q, 1 + tilt has lost the digits of p, and the plain ratio is right.
+    Where p is small compared with q, 1 + tilt has lost the digits of p, and the plain ratio is right.
     """
     total = (p + q).clamp_min(_tiny(p))
     tilt = (p - q) / total

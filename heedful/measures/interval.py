@@ -1,6 +1,6 @@
 """Intervals of a mean over texts and seeds, and of a score between floor and best.
 
-There is a value per text, or per seed and text (trainings of the same model on the same texts). Nothing is drawn: every
+There is a value per text, or per seed and text (runs of the same model on the same texts). Nothing is drawn: every
 interval is a formula of the values, and `benchmarks/coverage.py` measures how often each contains the truth.
 """
 
@@ -39,8 +39,8 @@ class Estimate:
     """A number and how far it may be off.
 
     Args:
-        value: from all texts that count; NaN where undefined.
-        low, high: the interval around it; NaN where undefined.
+        value: from all texts that count; NaN if undefined.
+        low, high: the interval around it; NaN if undefined.
         n: how many texts count: those with a defined (not NaN) value for some seed.
     """
 
@@ -118,8 +118,8 @@ def score_interval(value: Measured, floor: Measured, best: Measured, *, level: f
     cells: a cell that is NaN in any of the three counts in none. The interval holds every score r at which the mean of
     (value - floor) - r (best - floor) may be 0, by the same t and skewness as in `mean_interval`. Fieller (1954, Some
     problems in interval estimation). Where every value is 0 or 1, the variance is at least that of draws with chances
-    floor + r (best - floor). Undefined (NaN, with the number of texts that count) where best - floor is not surely
-    above 0, for then there is nothing to measure, and with fewer than two texts.
+    floor + r (best - floor). Undefined (NaN, with the number of texts that count) where best - floor is not
+    significantly above 0, for then there is nothing to measure, and with fewer than two texts.
 
     >>> value = torch.tensor([1.0, 2.0, 3.0])
     >>> score_interval(value, torch.zeros(3), torch.full((3,), 8.0))  # (2 -+ 4.303 x 0.577) / 8
@@ -153,7 +153,7 @@ def _shared(value: Cells, floor: Cells, best: Cells) -> tuple[Cells, Cells, Cell
 
 
 def _constant(values: Cells) -> float | None:
-    """The only value of all defined cells; None where they differ."""
+    """The only value of all defined cells; None if they differ."""
     defined = values[~values.isnan()]
     return defined[0].item() if bool((defined == defined[0]).all()) else None
 
@@ -164,8 +164,8 @@ def _constant(values: Cells) -> float | None:
 def _ratio_interval(value: Cells, floor: Cells, best: Cells, level: float) -> tuple[float, float, float]:
     """Ratio of the mean of value - floor to that of best - floor, and the ends of its interval.
 
-    All three must be defined in the same cells, and best - floor surely have a mean above 0: only then the interval has
-    two ends.
+    All three must be defined in the same cells, and best - floor must have a mean significantly above 0: only then the
+    interval has two ends.
     """
     pair = crossed(value - floor, best - floor)
     ratio = -pair.mean[0] / pair.mean[1]
@@ -292,7 +292,7 @@ def beyond_luck(cells: Cells, luck: Cells, level: float = 0.95) -> Estimate:
     they are united with Student's t around the ratio, with the crossed variance of its linearized cells.
 
     Args:
-        luck: of each cell; the mean is over the cells that are defined.
+        luck: luck of each cell; the mean is over the cells that are defined.
 
     >>> import torch
     >>> beyond_luck(torch.tensor([[1.0, 0.0] * 5]), torch.full((1, 10), 0.25))  # (0.5 - 0.25) / 0.75

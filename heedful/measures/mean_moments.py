@@ -49,7 +49,7 @@ def moments_of_mean(values: Cells) -> MeanMoments:
 
 
 def spread_of_difference(values: Cells) -> MeanMoments:
-    """The same of values that may be differences of 0s and 1s: they are never taken for shares.
+    """The same for values that can be differences of 0s and 1s: they are never treated as shares.
 
     If every value is -1, 0 or 1, the variance is that with two texts more, a 1 and a -1: they may be rare, and then no
     text shows them. Agresti and Min (2005, Simple improved confidence intervals for comparing matched proportions).
@@ -91,7 +91,7 @@ def ends(spread: MeanMoments, level: float) -> tuple[float, float]:
 
 
 def _shrunk(share: float, texts: float, more: float) -> tuple[float, float]:
-    """A share and its variance with so many texts more, half of them 1."""
+    """A share and its variance after adding `more` texts, half of them 1."""
     share = (share * texts + more / 2) / (texts + more)
     return share, share * (1 - share) / (texts + more)
 

@@ -29,7 +29,7 @@ Words = tuple[int, ...]
 Sets = Bool[ndarray, "set item"]
 Asking = Generator[Sets, Float[ndarray, "set classes"], "JudgedText | None"]
 ReadSets = Callable[[dict[int, Sets]], dict[int, Float[ndarray, "set classes"]]]
-"""Reads the sets of several texts, given by the number of the text."""
+"""Reads the sets of several texts, given by the index of the text."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class TextToJudge:
     Args:
         whole: class probabilities of the whole text.
         scores: importance of each word by ranking, dense ranks or values; all NaN if the ranking has none here.
-        seed: of everything that is drawn for this text.
+        seed: seed of everything that is drawn for this text.
         empty: probability of the predicted class with no words left; NaN if the model has none.
         without: class probabilities without each word, if they were read already.
         extra: sets that the search starts from, too.
@@ -117,7 +117,7 @@ def effect_of(
 ) -> Float[ndarray, "*set"]:
     """Effect of a set of words, from 0 to 1: weight * p_y(only the set) + (1 - weight) * (1 - p_y(without the set)).
 
-    What the words say alone is sufficiency, what is lost without them comprehensiveness (DeYoung et al. 2020).
+    The effect of the words alone is sufficiency, what is lost without them comprehensiveness (DeYoung et al. 2020).
 
     >>> effect_of(np.array(0.9), np.array(0.6)).item()
     0.7333...
@@ -163,7 +163,7 @@ def estimate_chance(effects: Float[ndarray, " set"], sums: Float[ndarray, " set"
 
     chance = mean(effect) - b * (mean(sum) - mean_sum), b the regression slope clipped to 0..1.5.
 
-    >>> round(estimate_chance(np.array([0.4, 0.6]), np.array([0.2, 0.4]), 0.2), 3)  # slope 1: the sets are .1 too good
+    >>> round(estimate_chance(np.array([0.4, 0.6]), np.array([0.2, 0.4]), 0.2), 3)  # slope 1: the sets are 0.1 too good
     0.4
     """
     deviations = sums - sums.mean()

@@ -42,7 +42,7 @@ def ties_within(
     mask: Bool[Tensor, "*batch item"] | None = None,
     tolerance: float = TIED,
 ) -> Float[Tensor, "*batch item"]:
-    """Dense ranks (1 the smallest; 0 where there is no item), nearly equal values sharing a rank.
+    """Dense ranks (1 the smallest; 0 outside items), nearly equal values sharing a rank.
 
     Sort the row; two neighbours are tied where they are equal, or closer than tolerance x the row's largest magnitude.
     A maximal run of tied neighbours shares a rank. So the order of the items does not matter, values are tied exactly
@@ -113,7 +113,7 @@ def top_k_overlap(
     |top k of a and of b| / min(k, number of items).
 
     Symmetric; 1 where the two sets are the same, in whatever order. Of equal values the lower position is taken first.
-    NaN where there is nothing to compare: no item, or k below 1.
+    NaN if there is nothing to compare: no item, or k below 1.
 
     >>> top_k_overlap(torch.tensor([[4.0, 3.0, 2.0, 1.0]]), torch.tensor([[1.0, 4.0, 2.0, 3.0]]), None, k=2)
     tensor([0.5000], dtype=torch.float64)
@@ -130,7 +130,7 @@ def dense_ranks(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch 
 
 
 def top_ties(values: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]) -> Bool[Tensor, "batch item"]:
-    """The items that share the largest value, but for rounding.
+    """The items that share the largest value, up to rounding.
 
     >>> top_ties(torch.tensor([[0.3, 0.1, 0.3, 9.0]]), torch.tensor([[True, True, True, False]]))
     tensor([[ True, False,  True, False]])
@@ -147,7 +147,7 @@ def mean_over(values: Shaped[Tensor, "batch item"], chosen: Bool[Tensor, "batch 
 def _dense_ranks(
     values: Float[Tensor, "*batch item"], mask: Bool[Tensor, "*batch item"], tolerance: float
 ) -> Int[Tensor, "*batch item"]:
-    """1 for the smallest group of tied values, 2 for the next ...; 0 where there is no item."""
+    """1 for the smallest group of tied values, 2 for the next ...; 0 outside items."""
     values = values.where(mask, -torch.inf)
     largest = values.where(mask, 0.0).abs().amax(-1, keepdim=True)
     ascending, order = values.sort(dim=-1)
@@ -261,8 +261,8 @@ def auroc_per_item(
     """For each item the share of the other group's items with a smaller value; equal ones count half.
 
     The mean over a group is the area under the ROC curve (AUROC): the probability that a member of the group has a
-    larger value than a member of the other. 1 where the group is entirely above the other, .5 where the two are mixed
-    or all equal. NaN where the other group is empty, or the item's value is NaN. In float64.
+    larger value than a member of the other. 1 where the group is entirely above the other, 0.5 where the two are mixed
+    or all equal. NaN if the other group is empty, or the item's value is NaN. In float64.
 
     Args:
         others: True on the other group's items.

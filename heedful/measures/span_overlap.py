@@ -1,8 +1,8 @@
 """Intersection over union (IOU) of chosen and marked items, as ERASER and HateXplain each define it.
 
 ERASER and HateXplain match spans and print F1 of the mean precision and the mean recall (`f1_of_means`): both are given
-here text by text, NaN where nothing is chosen (precision) or marked (recall). A span is a longest run of marked items;
-items stand beside each other if no real item is between them.
+here text by text, NaN if nothing is chosen (precision) or marked (recall). A span is a longest run of marked items;
+items are neighbors if no real item is between them.
 """
 
 import torch
@@ -63,7 +63,7 @@ def hatexplain_iou(
 
     So a marked span of more than 1 / threshold items is never matched, and one of two items can be matched twice:
     recall may be above 1. Of `top_k_probabilities` it is the exact expectation; those of constant scores give the
-    floor. Mathew et al. (2021, HateXplain), who take the top 5 tokens of posts that are labelled toxic against the
+    floor. Mathew et al. (2021, HateXplain), who take the top 5 tokens of posts that are labeled toxic against the
     union of the annotators' marks.
 
     >>> marks = torch.tensor([[True, True, False, True, True, True]])
@@ -152,7 +152,7 @@ def expected_eraser_iou(
     k: int | Real[Tensor, " batch"],
     threshold: float = THRESHOLD,
 ) -> Pair:
-    """The expected precision and recall by `eraser_iou` of k items drawn at random: the floor, exact but for rounding.
+    """The expected precision and recall by `eraser_iou` of k items drawn at random: the floor, exact up to rounding.
 
     The sum over all spans that would be matched of the chance that the span is drawn as a run; for precision, each
     divided by the number of runs, whose generating function is integrated: E[1 / R] = integral of E[x^(R - 1)] over x
@@ -233,7 +233,7 @@ def _expected(marked: Bool[Tensor, " item"], k: int, threshold: float) -> tuple[
     share = k / n
     likely = (length <= k) & (share ** length.double() > NEGLIGIBLE)
     begin, end, length = begin[likely], end[likely], length[likely]
-    # What lies beyond the items beside the span, which are not chosen; nothing does beyond an end of the text.
+    # The items beyond the two neighbors of the span, which are not chosen; none beyond an end of the text.
     left, right = (begin - 1).clamp_min(0), (n - end - 2).clamp_min(0)
     gaps = (begin > 0).double() + (end < n - 1).double()
     nodes, weights = _gauss(k)
@@ -274,7 +274,7 @@ def _both_sides(
     right: Int[Tensor, " span"],
     others: Int[Tensor, " span"],
 ) -> Float[Tensor, "node span"]:
-    """The sum over all draws of so many other items, to the left and the right of each span, of chance x node^runs."""
+    """The sum of chance x node^runs over all draws of other items, to the left and the right of each span."""
     sums = runs.new_zeros(runs.shape[1], len(left))
     for count in others.unique().tolist():
         some = (others == count).nonzero()[:, 0]
@@ -307,7 +307,7 @@ def _largest(match: Bool[Tensor, "start end"], k: int, price: float) -> tuple[fl
 
 
 def _shifted(counts: Float[Tensor, "2 size"], by: int, *, matched: float, runs: float) -> Float[Tensor, "2 size"]:
-    """The counts of matched spans and runs after so many more items were chosen."""
+    """The counts of matched spans and runs after `by` more items were chosen."""
     shifted = torch.full_like(counts, -torch.inf)
     if by < counts.shape[1]:
         shifted[:, by:] = counts[:, :-by] + torch.tensor([[matched], [runs]], dtype=counts.dtype)

@@ -16,7 +16,7 @@ SEED_WEIGHT = 3.0
 """How often the seeds' share of the variance counts in the degrees of freedom.
 
 Satterthwaite's formula takes the share as known. It is estimated, and where few seeds dominate, the intervals are too
-narrow just when the seeds happen to agree: counted once, the 95 % interval of three seeds covers 92 %.
+narrow just when the seeds happen to agree: counted once, the 95% interval of three seeds covers 92%.
 """
 ROUNDS = 100
 """Most rounds of removing the means of seeds and texts; where no cell is missing, one is enough."""

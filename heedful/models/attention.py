@@ -62,7 +62,7 @@ class Additive(nn.Module):
 
 
 class Dot(nn.Module):
-    """score = h . V / lambda with a learnt query V, or h . q / lambda with the encoded query.
+    """score = h . V / lambda with a learned query V, or h . q / lambda with the encoded query.
 
     lambda is `scale`: the square root of the width in Jain and Wallace; what Sun and Lu (2020, section 3) study.
     """

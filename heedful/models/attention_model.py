@@ -75,7 +75,7 @@ HEADS: dict[str, Callable[[int, int, NetworkSettings, bool], nn.Module]] = {"lin
 class AttentionModel(nn.Module):
     """Embedding, encoder, attention, head; with a second encoder for the query of NLI and QA.
 
-    A pretrained encoder (`hf:`) is in the place of the embedding: what is perturbed, as in SEAT, is what it gives.
+    A pretrained encoder (`hf:`) replaces the embedding. Perturbations, as in SEAT, apply to its output.
     """
 
     def __init__(self, settings: NetworkSettings, vocabulary: int | Sequence[str], classes: int, has_query: bool):
@@ -111,12 +111,12 @@ class AttentionModel(nn.Module):
         return Encoded(self.encoder(embedded, batch.mask), batch.attendable_mask, self._encode_query(batch))
 
     def attend(self, encoded: Encoded, batch: Batch) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item"]]:
-        """Scores (0 where there is no item) and attention, their softmax at the temperature."""
+        """Scores (0 outside items) and attention, their softmax at the temperature."""
         scores = self.attention(encoded, batch).masked_fill(~encoded.items, 0.0)
         return scores, masked_softmax(scores / self.temperature, encoded.items)
 
     def decode(self, encoded: Encoded, attention: Float[Tensor, "batch item"]) -> Float[Tensor, "batch classes"]:
-        """Logits of the items weighed by any attention."""
+        """Logits of the items weighted by any attention."""
         context = (attention[:, None] @ encoded.hidden)[:, 0]
         return self.logit_dropout(self.head(self.context_dropout(context), encoded.query))
 
@@ -127,7 +127,7 @@ class AttentionModel(nn.Module):
 
     @property
     def pretrained_words(self) -> PretrainedWords | None:
-        """The pretrained encoder in the place of the embedding, if there is one."""
+        """The pretrained encoder that replaces the embedding, if there is one."""
         return self.embedding if isinstance(self.embedding, PretrainedWords) else None
 
     @property
@@ -137,7 +137,7 @@ class AttentionModel(nn.Module):
 
     @property
     def word_vectors(self) -> Float[Tensor, "token embed"]:
-        """The vector of each token of the vocabulary; refused where these depend on the text."""
+        """The vector of each token of the vocabulary; raises if these depend on the text."""
         if isinstance(self.embedding, PretrainedWords):
             raise SettingError(
                 f"encoder {self.embedding.encoder} has no vectors of words by themselves: they depend on the text. "

@@ -1,4 +1,4 @@
-"""Whether a model is linear after attention, as it says: exact answers rest on it, so every batch is checked."""
+"""Whether a model is linear after attention, as it says: exact answers depend on it, so every batch is checked."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -8,13 +8,14 @@ from heedful.errors import HeedfulError
 from heedful.types import LinearModel, Model, Trace
 
 SINGLES, PAIRS, RANDOM = 64, 96, 2
-"""At most so many attentions of a text on one item, on two, and random ones over all; with the own one, at most 163."""
+"""Maximum numbers of attention distributions per text: on one item, on two, and random; with the model's own, 163."""
 SHARES = (0.5, 0.25, 0.75)
 """What the first of two items gets, in turn."""
 EXACT, COARSE = 1e-6, 1e-4
 """How far logits may be off, relative to the largest: in float64, and in anything coarser."""
 SMALL = 0.1
-"""Logits that are all below this are judged as if the largest were this: beside it, rounding may be all they are."""
+"""Logits that are all below this are judged as if the largest were this: compared with it, they might be nothing but
+rounding."""
 
 
 @torch.no_grad()
@@ -122,7 +123,9 @@ def _worst(
 
 
 def _weightings(seen: Trace) -> Float[Tensor, "n batch item"]:
-    """The attentions to try: the own one first, then random ones, all weight on one item, weight on two."""
+    """The attention distributions to try: the model's own first, then random ones, all weight on one item, weight on
+    two.
+    """
     items, own = seen.encoded.items.cpu(), seen.attention.where(seen.encoded.items, 0.0)
     # Other items in every batch, but the same in every audit.
     generator = torch.Generator().manual_seed(int(seen.batch.index.sum()))

@@ -36,7 +36,7 @@ Reason = Literal["many words", "default", "any words", "default or any words"]
 
 
 class VerdictPart(BaseModel):
-    """A part of a verdict: frozen; what a newer version has beside is not read."""
+    """A part of a verdict: frozen. Fields that a newer version added are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -53,7 +53,7 @@ def updated(part: Part, **changes: Any) -> Part:
 
 
 class SeedScore(VerdictPart):
-    """What one training says on a question that several were asked."""
+    """The result of one seed for a question that several seeds answered."""
 
     run: str
     seed: int | None = None
@@ -69,10 +69,10 @@ class Line(VerdictPart):
     Args:
         question: in words.
         topic: what is asked about, in a few words.
-        value, low, high: the mean over texts and its 95 % interval.
+        value, low, high: the mean over texts and its 95% interval.
         floor, best: what no information, and the best possible, would give on the same texts.
         best_kind: `ceiling` where nothing can be better, `yardstick` where it can.
-        score: (value - floor) / (best - floor); None where there is nothing to measure.
+        score: (value - floor) / (best - floor); None if there is nothing to measure.
         texts, undefined: texts that count, and texts for which the value has no meaning.
         group: what kind of evidence the answer is: relevance, exclusivity, stability or plausibility.
         unit: how value, floor and best are shown: as numbers, or as shares in percent.
@@ -109,10 +109,10 @@ class Ranking(VerdictPart):
 
     Args:
         name, title: as measures and as readers call it.
-        faithful, faithful_low, faithful_high: where it lies between a random order (0) and the smallest set that
-            changes the decision (1), by how much of a text is erased before the decision changes; its 95 % interval.
-        plausible, plausible_low, plausible_high: where its average precision against people's marks lies between the
-            best of the rankings that know nothing of the model (0) and the marks themselves (1); its 95 % interval.
+        faithful, faithful_low, faithful_high: how much of a text is erased before the prediction flips, on a scale from
+            a random order (0) to the smallest set that flips it (1), with its 95% interval.
+        plausible, plausible_low, plausible_high: average precision against the human rationales, on a scale from the
+            best uninformed ranking (0) to the rationales themselves (1), with its 95% interval.
         erased, comprehensiveness, sufficiency, average_precision, token_f1: means over texts.
         agreement: mean Kendall's tau with each other ranking.
         texts: for how many it was tested.
@@ -155,7 +155,7 @@ class Substitution(VerdictPart):
 
 
 class Word(VerdictPart):
-    """A word, the label it speaks for where it was counted, and its attention score."""
+    """A word, the label that it indicates where it was counted, and its attention score."""
 
     word: str
     speaks_for: str = ""
@@ -166,7 +166,7 @@ class Words(VerdictPart):
     """The most and the least attended words.
 
     Args:
-        auroc: the chance that a label-indicative word has a larger attention score than a neutral one; None where there
+        auroc: the chance that a label-indicative word has a larger attention score than a neutral one; None if there
             are too few of them.
         polar, neutral: how many words of each kind were read.
     """
@@ -183,7 +183,7 @@ class Words(VerdictPart):
 
 
 class Interval(VerdictPart):
-    """A mean with its 95 % interval, and over how many texts."""
+    """A mean with its 95% interval, and over how many texts."""
 
     value: Number = None
     low: Number = None
@@ -192,10 +192,10 @@ class Interval(VerdictPart):
 
 
 class Heads(VerdictPart):
-    """All heads of a transformer at a glance, and whether any of them may be shown.
+    """All heads of a transformer at a glance, and whether any of them can be shown.
 
     Args:
-        measures: what each head shows or does, the mean over texts: a row a layer, a column a head.
+        measures: what each head shows or does, the mean over texts: one row per layer, one column per head.
         layer, head: the head that agrees best with leave-one-out on the texts that it was chosen on.
         agreement, mean_agreement: its Kendall's tau with leave-one-out on other texts, and that of the mean over the
             last layer's heads.
@@ -228,7 +228,7 @@ class TextOutcome(VerdictPart):
 
     Args:
         reason: why no small set decides; of a text without an outcome, why it has none.
-        probability: of the predicted class, p_y.
+        probability: p_y, the probability of the predicted class.
         top_words, key_words: positions of items.
         top_alone, top_without: p_y of the top words alone, and without them.
         key_alone, key_without: p_y of the key words alone, and without them.
@@ -409,22 +409,22 @@ class Verdict(VerdictPart):
     """verdict.json: what was audited and how, the answer, what to do, and every test that explains it.
 
     Args:
-        run: the audited run, the first where several trainings are pooled.
-        fingerprint: of the audited data; empty where nobody knows it.
-        trainings: every audited training; they differ in the seed alone.
+        run: the audited run, the first one if several seeds are pooled.
+        fingerprint: fingerprint of the audited data; empty if unknown.
+        trainings: every audited run; they differ in the seed only.
         rankings: attention and all others that were tested, side by side.
         item: what attention weighs: "word" or "sentence".
-        redundancy: the share of texts in which no single deletion changes the decision and two words or more give it,
-            each alone: there, that other attention would do as well is no reproach.
-        learnt: whether the model is surely better than always giving the most common answer, in accuracy or balanced
-            accuracy, on these texts; None where that is not known.
-        scores: of predictions, the mean over trainings.
-        indicative_words: how many label-indicative words the texts have; None where they were not asked for.
+        redundancy: the share of texts in which no single deletion flips the prediction and two or more words each give
+            it alone. There, it does not count against attention that different weights would give the same prediction.
+        beats_constant: whether the model is significantly better than always predicting the most common class, in
+            accuracy or balanced accuracy, on these texts; None if unknown.
+        scores: prediction scores, averaged over the seeds.
+        indicative_words: how many label-indicative words the texts have; None if they were not counted.
         counted_on: the texts on which label-indicative words were counted.
-        skipped: why, for each question that could not be asked.
-        about: what is to be known of the audited attention, as sentences; empty where there is no choice.
-        heads: of a transformer, what each head shows and does.
-        answer: whether attention can be shown; None if the answer was not asked for.
+        skipped: the reason, for each question that was skipped.
+        about: what is to be known of the audited attention, as sentences; empty if there is no choice.
+        heads: what each head of a transformer shows and does.
+        answer: whether attention can be shown; None if the answer was not requested.
         milliseconds: per text, that the scores of each ranking took.
         passes: texts and parts of texts that outcomes read, by purpose.
         moved_note: why there is no share of moved information; empty if there is one.

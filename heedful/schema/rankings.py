@@ -8,7 +8,7 @@ SHOWN = {
     "leave_one_out": "leave-one-out",
     "attention": "attention",
 }
-"""Rankings that every audit tests and that may be shown to a reader, in words."""
+"""Rankings that every audit tests and that can be shown to a reader, with their names as text."""
 BOUNDS = ("random", "minimal")
 """A random order, and the smallest set that changes the decision: what rankings lie between."""
 METHODS = {
@@ -38,13 +38,13 @@ TAKEN = (
     "replaced_attention", "seed_attention",
 )
 # fmt: on
-"""What stands in names of measures in the place of a ranking, or is a measure of items."""
+"""What replaces a ranking in the names of measures, or is a measure of items."""
 FRACTION = "erase_until_flip.fraction_"
 """What the column of the share of a text that a ranking erases begins with."""
 
 
 def ranking_title(name: str) -> str:
-    """A ranking in words; scores from outside are called as they are.
+    """The name of a ranking as text; external scores keep their own names.
 
     >>> ranking_title("attention_x_gradient"), ranking_title("integrated_gradients"), ranking_title("my-scores")
     ('attention x gradient', 'integrated gradients', 'my-scores')

@@ -1,6 +1,6 @@
 """All that decides a result: a Run and its parts, as validated, frozen, JSON-able settings.
 
-The defaults are those of Jain and Wallace (2019): a BiLSTM of 128 units a direction, additive attention, AMSGrad at
+The defaults are those of Jain and Wallace (2019): a BiLSTM of 128 units per direction, additive attention, AMSGrad at
 1e-3, at most eight epochs of 32 texts. But embeddings start small, and training stops early, though no epoch before the
 fourth is chosen: so attention points to the deciding words more often, at about equal accuracy. No torch here: the
 command line reads this file to answer `--help` at once.
@@ -49,7 +49,7 @@ class DataSettings(Settings):
     label: str | None = None
     query: str | None = None
     rationale: str | None = None
-    """Column of what people marked; several columns, one an annotator, are separated by commas."""
+    """Column of the human rationales. Separate several columns, one per annotator, by commas."""
     task: Literal["classification", "nli", "qa"] | None = None
     """None: as the source says, or by whether there is a query column."""
     dev_share: Share = 0.1
@@ -59,13 +59,13 @@ class DataSettings(Settings):
     """Keep only the examples with these labels; empty keeps all."""
     train_limit: Count | None = None
     test_limit: Count | None = None
-    """At most so many texts of dev and of test, as well."""
+    """Maximum number of dev texts, and of test texts."""
     lexicon: Literal["heedful", "hu_liu"] = "heedful"
     """Word lists of the mock sets: our own, or Hu & Liu's under HEEDFUL_DATA."""
     positions: Literal["scattered", "start", "middle", "end"] = "scattered"
     """Where the informative words of a mock text stand: anywhere, or together in one place."""
     agreement: Annotated[float, Field(gt=0.5, le=1)] = 1.0
-    """Share of a mock text's informative words that are of its own class; the others speak for another one."""
+    """Share of a mock text's informative words that are of its own class; the others indicate a different class."""
     classes: Annotated[int, Field(ge=2, le=50)] = 2
     """How many classes a mock set has; for more than two the words are distributed over as many lists."""
 
@@ -82,10 +82,10 @@ class TextSettings(Settings):
     start_end: bool = False
     """Put a start and an end symbol around each text: read by the encoder, never attended."""
     max_tokens: Count | None = None
-    """Longer texts are cut to so many tokens (and counted)."""
+    """Longer texts are truncated to this number of tokens, and counted."""
     longer_than: Annotated[int, Field(ge=0)] | None = None
     shorter_than: Count | None = None
-    """Keep only texts strictly longer, strictly shorter than so many tokens."""
+    """Keep only texts with strictly more, or strictly fewer, tokens than this."""
 
 
 class NetworkSettings(Settings):
@@ -95,7 +95,7 @@ class NetworkSettings(Settings):
     embed_size: Count = 300
     """Ignored where pretrained vectors set the size."""
     hidden_size: Count = 128
-    """Units a direction (recurrent), features (token-wise), or filters a kernel (convolution)."""
+    """Units per direction (recurrent), features (token-wise), or filters per kernel (convolution)."""
     activation: Literal["relu", "tanh"] = "relu"
     kernels: tuple[Count, ...] = (1, 3, 5, 7)
     words: str = "gru"
@@ -141,7 +141,7 @@ class NetworkSettings(Settings):
 
 
 class TrainingSettings(Settings):
-    """The loop: method, optimiser, stopping, selection."""
+    """The loop: method, optimizer, stopping, selection."""
 
     method: str = "vanilla"
     options: dict[str, Option] = Field(default_factory=dict)
@@ -163,8 +163,8 @@ class TrainingSettings(Settings):
     plateau: bool = False
     """Halve the learning rate whenever the selection value does not improve."""
     patience: Annotated[int, Field(ge=0)] | None = None
-    """Stop after so many epochs without improvement; 0: never early. None: 2, but never early for adversaries, SEAT and
-    deceptive training, nor while flow is recorded."""
+    """Stop after this number of epochs without improvement; 0: never early. None: 2, but never early for adversaries,
+    SEAT and deceptive training, nor while flow is recorded."""
     chosen_from: Count | None = None
     """The first epoch that may be chosen, or the last one if there are fewer; patience counts from there. None: 4, but
     1 for adversaries, SEAT and deceptive training."""
@@ -202,9 +202,9 @@ class FinetuneSettings(Settings):
     """On matrices alone, neither on biases nor on layer norms."""
     clip_norm: Positive | None = 1.0
     max_tokens: Annotated[int, Field(ge=4, le=1_000_000)] = 128
-    """Longer texts are cut to so many tokens, special ones included, in training and ever after."""
+    """Longer texts are truncated to this number of tokens, including special ones, in training and afterwards."""
     patience: Count | None = None
-    """Stop after so many epochs without improvement; None: never early."""
+    """Stop after this number of epochs without improvement; None: never early."""
     metric: str = "accuracy"
     """What the best epoch is chosen by, on dev."""
 
@@ -220,7 +220,7 @@ class Run(Settings):
     reference: str | None = None
     """Key of the run whose attention and predictions the method or the frozen attention takes."""
     finetune: FinetuneSettings | None = None
-    """Fine-tune a Hugging Face encoder; `network` and `training` are of no use then, and must be left out."""
+    """Fine-tune a Hugging Face encoder; cannot be combined with `network` and `training`."""
 
     @property
     def reads_sentences(self) -> bool:
@@ -233,8 +233,9 @@ class Run(Settings):
         changed = [part for part, default in defaults.items() if getattr(self, part) != default]
         if self.finetune is not None and changed:
             raise ValueError(
-                f"`{changed[0]}` must be left out where a Hugging Face model is fine-tuned (`finetune`): it has its "
-                "own network, and its own settings of training, such as `finetune.epochs` and `finetune.learning_rate`"
+                f"`{changed[0]}` cannot be combined with `finetune`; remove it. A Hugging "
+                "Face model has its own network and its own training settings, such as "
+                "`finetune.epochs` and `finetune.learning_rate`"
             )
         return self
 
@@ -306,7 +307,7 @@ class AnswerSettings(Settings):
 
 
 class AuditSettings(Settings):
-    """Which tests to put to a model, on which texts, and how hard."""
+    """Which tests to run on a model, on which texts, and how hard."""
 
     tests: tuple[str, ...] = ()
     """Names of tests, `outcome` for the answer; empty: the answer and the whole battery."""
@@ -341,11 +342,11 @@ Other = TypeVar("Other")
 
 @dataclass(frozen=True, repr=False)
 class ComparisonModels(Generic[Companion]):
-    """The models beside an audited one: as keys, as runs to be trained, or as models at hand.
+    """Models to compare the audited model with, given as run keys, as runs to train, or as loaded models.
 
     Args:
         retrained: the same model trained with uniform attention, for the question whether attention is needed at all.
-        seeds: the same model trained from other seeds.
+        seeds: the same model trained with other seeds.
         adversaries: models trained to predict as it does and attend elsewhere.
         reference: the run whose attention a model of ours with frozen attention imposes.
     """

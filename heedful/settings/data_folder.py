@@ -1,4 +1,4 @@
-"""The folder of data sets, vectors and word lists: where HEEDFUL_DATA points, or one in the user's cache."""
+"""The folder of datasets, vectors and word lists: where HEEDFUL_DATA points, or one in the user's cache."""
 
 import os
 from contextlib import suppress
@@ -10,7 +10,7 @@ VARIABLE = "HEEDFUL_DATA"
 
 
 def user_path(value: str, what: str) -> Path:
-    """The path that the user wrote, with `~` replaced by the home folder; there need be nothing at it.
+    """The path that the user wrote, with `~` replaced by the home folder; nothing has to exist there.
 
     >>> user_path("reviews.csv", "DATA")
     PosixPath('reviews.csv')
@@ -30,7 +30,7 @@ def user_path(value: str, what: str) -> Path:
 
 
 def data_path() -> Path:
-    """Where data sets, vectors and word lists are kept, whether or not the folder is there yet."""
+    """Where datasets, vectors and word lists are kept, whether or not the folder is there yet."""
     if value := os.environ.get(VARIABLE, ""):
         return user_path(value, VARIABLE)
     return cache_path() / "data"
@@ -50,7 +50,7 @@ def data_folder(what: str) -> Path:
 
 
 def data_folder_problem() -> str:
-    """Why there is no data folder, as part of a sentence; empty where there is one."""
+    """Why there is no data folder, as part of a sentence; empty if there is one."""
     value = os.environ.get(VARIABLE, "")
     try:
         folder = data_path()

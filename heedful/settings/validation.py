@@ -36,7 +36,7 @@ def validate_settings(kind: type[Settings], tree: Mapping[str, Any], prefix: str
 
 
 def update_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """The same settings but for these changes, validated: an unknown name is an error.
+    """The settings with these changes, validated. An unknown name is an error.
 
     Args:
         changes: by dotted name, {"network.encoder": "cnn", "seed": 1}; a whole part can be replaced as well.

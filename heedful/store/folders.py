@@ -49,7 +49,7 @@ def atomic_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
     cleared away.
 
     Args:
-        replace: what is in that place is of no use, and makes way; unless it holds files of other names.
+        replace: overwrite an unusable folder at this place, unless it contains files with other names.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -72,9 +72,8 @@ def atomic_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """A file to write, renamed to its place once all is written; gone if anything goes wrong. What was there makes way.
-
-    The folder is made if need be.
+    """A file to write, renamed to its final name once complete and removed on error. It overwrites an existing file; a
+    missing folder is created.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
@@ -121,7 +120,7 @@ def check_writable(folder: str | Path, option: str) -> None:
 
 
 def check_file_writable(path: str | Path, option: str) -> None:
-    """Raise unless a file of that name can be written, in a folder that is made if need be; nothing is left behind."""
+    """Raise unless a file of that name can be written, in a folder that is created if missing; leave nothing behind."""
     if not str(path).strip() or Path(path).is_dir():
         raise StoreError(f"{option} must be a file that can be written; '{path}' is a folder. Add the file's name.")
     if Path(path).exists() and not os.access(path, os.W_OK):
@@ -156,7 +155,8 @@ def _make_way(folder: Path, names: set[str]) -> None:
     """Delete a folder that holds nothing but files of these names."""
     if others := sorted(path.name for path in folder.iterdir() if path.name not in names or not path.is_file()):
         raise StoreError(
-            f"{folder} cannot be replaced: it holds '{others[0]}', which is not ours. Move that away, then call again."
+            f"{folder} cannot be replaced: it holds '{others[0]}', which Heedful did not write. Move it "
+            "away, then run the command again."
         )
     aside = _new_part(folder.parent)
     folder.rename(aside)
@@ -200,7 +200,7 @@ def write_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
     """Record what the files of a folder hold at this moment.
 
     Args:
-        names: of the files; None: all.
+        names: names of the files; None: all.
     """
     names = sorted(path.name for path in folder.iterdir() if path.name != CHECKSUMS) if names is None else names
     lines = [f"{_digest(folder / name)}  {name}\n" for name in names]
@@ -208,7 +208,7 @@ def write_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
 
 
 def find_damage(folder: Path, names: Iterable[str]) -> str | None:
-    """What is wrong with these files of a folder, as part of a sentence; None where all are as they were written."""
+    """What is wrong with these files of a folder, as part of a sentence; None if all are as they were written."""
     names = list(names)
     try:
         for name in names:
@@ -227,7 +227,7 @@ def find_damage(folder: Path, names: Iterable[str]) -> str | None:
 
 
 def _recorded(folder: Path) -> dict[str, str] | None:
-    """The checksum of each file when it was written; None where nobody recorded any."""
+    """The checksum of each file when it was written; None if none was recorded."""
     path = folder / CHECKSUMS
     if not path.is_file():
         return None

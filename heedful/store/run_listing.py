@@ -18,7 +18,7 @@ MAIN = ("data.source", *OWN, "finetune.model", "seed")
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A finished run beside others.
+    """A finished run, compared with others.
 
     Args:
         date: when it was stored.
@@ -38,7 +38,7 @@ class Listing:
 
     Args:
         common: by dotted name, the main settings that all runs share.
-        problems: of the folders that are not a finished run, why not.
+        problems: why each of the other folders is not a finished run.
     """
 
     runs: tuple[ListedRun, ...]
@@ -89,7 +89,7 @@ def described_differences(listing: Listing) -> list[str]:
 
 
 def described_setting(place: str, value: Any) -> str:
-    """A main setting in a word or two: its value says what it is, but for a seed."""
+    """A main setting in a word or two. Its value identifies it, except for a seed."""
     return f"seed {value}" if place == "seed" else str(value)
 
 

@@ -8,9 +8,9 @@ runs/<key>/  run.json            settings, labels, scores, versions
              SHA256SUMS          checksums of the others
 
 Of a fine-tuned Hugging Face model the weights and the tokenizer are in its own format, with config.json and
-tokenizer_config.json beside them: the folder is one that transformers loads (see `finetuned`).
+tokenizer_config.json next to them: the folder is one that transformers loads (see `finetuned`).
 
-A folder in which something was deleted, damaged or edited is not a finished run: it is named, and trained anew.
+A folder in which something was deleted, damaged or edited is not a finished run: it is named, and trained again.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ KEY = re.compile("[0-9a-f]{16}")
 
 
 def run_defect(folder: Path) -> str | None:
-    """Why the folder is not a finished run, as part of a sentence; None where it is."""
+    """Why the folder is not a finished run, as part of a sentence; None if it is one."""
     if not folder.is_dir():
         return "there is no such folder"
     try:
@@ -60,7 +60,7 @@ class Store:
     """Finished runs and audits. Wherever a method takes a key, a beginning of it will do that no other key has.
 
     Args:
-        folder: of runs, made when the first one is saved.
+        folder: folder of runs, created when the first one is saved.
         audits: folder of audits.
     """
 
@@ -77,7 +77,7 @@ class Store:
     def save(self, trained: "Trained | Finetuned") -> str:
         """Store a finished run, or a fine-tuned model; the key it is found by.
 
-        Saving what is there already changes nothing; what cannot be used in its place is replaced.
+        Saving what is there already changes nothing; an unusable run there is replaced.
         """
         from heedful.training.trained import Finetuned, write_finetuned, write_trained
 
@@ -88,7 +88,7 @@ class Store:
         return place.name
 
     def get(self, run: Run) -> "Trained | None":
-        """The finished run; None where it is not there, or only in parts, of which a warning is logged."""
+        """The finished run; None if it is missing or incomplete. An incomplete run logs a warning."""
         key = key_of(run)
         if not (self.folder / key).exists():
             return None
@@ -132,7 +132,7 @@ class Store:
         return described
 
     def check(self, key: str) -> None:
-        """Refuse a run of which a file is damaged: whoever names it wants that one, and no other under its key."""
+        """Raise if a file of a run is damaged. A run that was named explicitly is never retrained instead."""
         described = self.read(key)
         folder = self.folder / self.find(key)
         if problem := find_damage(folder, names_of_files(described.run)):
@@ -214,7 +214,7 @@ def first_of(keys: list[str]) -> str:
 #                verdict.json       the answer, the lines of the verdict, and what to show
 #                SHA256SUMS         checksums of the others
 #
-# A folder in which something was deleted, damaged or edited is not a finished audit: it is named, and made anew.
+# A folder in which something was deleted, damaged or edited is not a finished audit: it is named, and made again.
 
 DESCRIPTION, ROWS, EXAMPLES, VERDICT = "audit.json", "rows.parquet", "examples.parquet", "verdict.json"
 OUTCOMES = "outcomes.parquet"
@@ -229,7 +229,7 @@ ROW_GROUP = 2**17
 
 
 def audit_defect(folder: Path) -> str | None:
-    """Why the folder is not a finished audit, as part of a sentence; None where it is."""
+    """Why the folder is not a finished audit, as part of a sentence; None if it is one."""
     if not folder.is_dir():
         return "there is no such folder"
     if damage := find_damage(folder, [VERDICT]):
@@ -242,12 +242,12 @@ def audit_defect(folder: Path) -> str | None:
 
 
 def parts_folder(place: Path) -> Path:
-    """Where the parts of an audit are while it is made, beside the place where it will be."""
+    """Where the parts of an audit are while it is made: a folder next to its final place."""
     return place.parent / f".{place.name}.parts"
 
 
 def part_problem(folder: Path) -> str | None:
-    """Why the folder is not a finished part of an audit; None where it is."""
+    """Why the folder is not a finished part of an audit; None if it is one."""
     if not folder.is_dir():
         return "there is no such folder"
     return find_damage(folder, (OUTCOMES, REST_FILE) if folder.name == REST else (ROWS, EXAMPLES, OUTCOMES, FACTS))
@@ -282,8 +282,8 @@ def audit_refusal(folder: Path, why: str) -> StoreError:
 def find_audit(name: str, folder: Path) -> Path:
     """The folder of an audit: by its path, by its key, or as the newest finished one of the run with that key.
 
-    A beginning of a key will do that no other key has. An audit of several seeds comes before those of one of them.
-    Other audits that cannot be read are no obstacle.
+    A unique prefix of a key is enough. An audit of several seeds comes before those of one of them.
+    Other audits that cannot be read are ignored.
     """
     for place in (Path(name), folder / name):
         if name and _claims_to_be_audit(place):

@@ -1,4 +1,4 @@
-"""What a user hands in, checked: a model of their own, its batches, its classes, and what it makes of a batch."""
+"""Checks of what a user provides: a custom model, its batches, its classes, and its output for a batch."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +22,7 @@ LARGEST = 10_000_000
 CASTS = {"booleans": " Give .bool() of it.", "whole numbers": " Give .long() of it."}
 """What makes a tensor one of that kind."""
 MODEL = "an object with the methods embed, encode, attend and decode"
-BATCHES = "a list of `Batch` for a model of your own: only you can number its tokens"
+BATCHES = "a list of `Batch` for your own model: only you know its token IDs"
 
 
 def validate_model(model: object) -> Model:
@@ -127,7 +127,7 @@ def validate_labels(batches: Sequence[Batch], classes: int) -> None:
 
 
 def class_names(labels: Collection[str], classes: int) -> tuple[str, ...]:
-    """What the classes are called; their numbers where nobody says."""
+    """The names of the classes; their indices if no names are given."""
     if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
         raise SettingError(f"labels must be a list of strings, a name for each class; it is {labels!r:.60}.")
     if labels and not len(labels) == len(set(labels)) == classes:
@@ -141,7 +141,7 @@ def class_names(labels: Collection[str], classes: int) -> tuple[str, ...]:
 def as_tensor(
     value: object, name: str, axes: str, kind: str = "floats", wanted: tuple[int | None, ...] | None = None
 ) -> Tensor:
-    """The tensor, if it is one of that kind, with so many axes, and of the wanted shape; None stands for any size."""
+    """The tensor, if it is one of that kind, with the expected number of axes and shape; None stands for any size."""
     if not isinstance(value, Tensor) or value.ndim != axes.count(",") + 1 or _kind(value) != kind:
         cure = CASTS.get(kind, "") if isinstance(value, Tensor) and _kind(value) != kind else ""
         raise SettingError(f"{name} must be a tensor {axes} of {kind}; it is {named(value)}.{cure}")
@@ -218,7 +218,7 @@ def validate_trace(seen: Trace) -> Trace:
         raise HeedfulError(
             f"`decode` must return [batch, classes], a logit for each of two classes or more; of {len(items)} texts it "
             f"returned {shape}. With a single (sigmoid) logit z of shape [batch, 1], return [0, z]: "
-            "torch.cat([torch.zeros_like(z), z], -1); from `item_logits` and `empty_logits` likewise."
+            "torch.cat([torch.zeros_like(z), z], -1); the same in `item_logits` and `empty_logits`."
         )
     if not seen.logits.isfinite().all():
         row = int((~seen.logits.isfinite()).any(1).nonzero()[0])
@@ -232,7 +232,7 @@ def _wrong_attention(seen: Trace, row: int) -> str:
     if own.min().item() < -SUM_TOLERANCE:
         cure = f"Its smallest weight is {own.min().item():.4g}: did `attend` return scores as attention?"
     elif abs(total - 1) < SUM_TOLERANCE:
-        cure = "It has weight where there is no item: mask padding before the softmax."
+        cure = "It has weight outside items: mask padding before the softmax."
     elif abs(total - 1) < 0.01:
         cure = "Was it rounded, to half precision perhaps? Return attention / attention.sum(-1, keepdim=True)."
     else:
@@ -295,7 +295,7 @@ def _step(model: Model, verb: str, batch: Batch, *arguments: Any) -> Any:
         return getattr(model, verb)(*arguments)
     except HeedfulError:
         raise
-    except Exception as error:  # a stranger's code may raise anything
+    except Exception as error:  # untrusted code may raise anything
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise SettingError(f"`{verb}` failed on {batch!r}: {reason}.{_hint(model, batch, error)}") from error
 

@@ -1,4 +1,4 @@
-"""A model of a user's own: an object, or FILE.py:FUNCTION, a function of theirs that any process can call; and words.
+"""A custom model: an object, or FILE.py:FUNCTION, a function that any process can call; and its words.
 
 Models are never sent from process to process: that would take pickle, which runs whatever is in it. A process that is
 named a file runs that file, as `python FILE.py` would.
@@ -44,16 +44,16 @@ CustomWords = Sequence[Sequence[str]] | Mapping[int, str] | Callable[[int], str]
 number, as a dict or a function (`vocabulary.__getitem__`, `tokenizer.convert_ids_to_tokens`)."""
 ByText = dict[int, tuple[str, ...]]
 RETURNS = "a dict with `model` and `data`, a list of batches, and if you like words, name and labels"
-OR_BY_NUMBER = "Or give a dict or a function from the number of a token to its word, such as `vocabulary.__getitem__`."
+OR_BY_NUMBER = "Or give a dict or a function from token IDs to words, such as `vocabulary.__getitem__`."
 
 
 @dataclass(frozen=True)
 class CustomModel:
-    """What a user says of a model of their own.
+    """What a user provides with a custom model.
 
     Args:
         words: a list for each text, in the order of the texts, with a word for each item that attention weighs; or a
-            dict or function from the number of a token to its word.
+            dict or function from token IDs to words.
         name: what it is called; empty: by its class.
         labels: what its classes are called, in the order of its logits; empty: by their numbers.
     """
@@ -90,7 +90,8 @@ class CustomSubject(Subject):
             self.model = copied(self.model).to(self.device)
         elif self.device is not None and self.device.type != "cpu":
             raise SettingError(
-                f"device must be left out where the model is no torch.nn.Module: move it to '{self.device}' yourself."
+                f"device cannot be combined with a model that is not a torch.nn.Module. Remove it, and move the model "
+                f"to '{self.device}' yourself."
             )
         if not isinstance(described.name, str):
             raise SettingError(f"name must be a string, what to call the model; it is {named(described.name)}.")
@@ -148,7 +149,7 @@ class CustomSubject(Subject):
         is_batches = isinstance(batches, Sequence) and all(isinstance(batch, Batch) for batch in batches)
         if not is_batches or not batches:
             raise SettingError(
-                "texts must be a `Batch` or a list of them for a model of your own: only you can number its tokens. It "
+                "texts must be a `Batch` or a list of them for your own model: only you know its token IDs. It "
                 f"is {texts!r:.60}."
             )
         read = self._texts(validate_batches(batches), self.described.labels or labels)
@@ -162,7 +163,7 @@ class CustomSubject(Subject):
 def resolve_words(
     words: CustomWords | None, batches: Sequence[Batch], *, by_token: bool
 ) -> tuple[tuple[str, ...], ByText]:
-    """The word of every token number, and the words of each text by its number; both empty where nobody knows.
+    """The word of every token ID, and the words of each text by its index; both empty if unknown.
 
     Words that are given text by text name the numbers, too: each number by what it mostly stands for.
 
@@ -176,7 +177,7 @@ def resolve_words(
         return (_vocabulary(_mostly(by_text, batches), None, batches) if by_token else ()), by_text
     if isinstance(words, Mapping) and isinstance(next(iter(words), 0), str):
         raise SettingError(
-            "words must map the number of a token to its word; this dict maps words to something else. Turn it round: "
+            "words must map token IDs to words; this dict maps words to something else. Invert it: "
             "{number: word for word, number in words.items()}."
         )
     lookup = words.__getitem__ if isinstance(words, Mapping) else words
@@ -191,7 +192,7 @@ def _spoken(lookup: Callable[[int], str], batches: Sequence[Batch]) -> dict[int,
     for token in tokens:
         try:
             word = lookup(token)
-        except Exception as error:  # a stranger's function may raise anything
+        except Exception as error:  # untrusted code may raise anything
             reason = f"for token {token} there was {type(error).__name__}: {error}"
             raise SettingError(f"words must give the word of every token in the batches; {reason:.160}.") from error
         if not isinstance(word, str):
@@ -289,7 +290,7 @@ def _call(path: Path, function: str) -> Any:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
         made = getattr(module, function, None)
         returned = made() if callable(made) else None
-    except Exception as error:  # a stranger's file may raise anything
+    except Exception as error:  # untrusted code may raise anything
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise SettingError(f"{path} cannot be loaded, or its {function}() fails: {reason}.") from error
     if not callable(made):

@@ -76,12 +76,12 @@ class FinishedRun(Subject):
         self.text, self.reads_sentences = run.text, run.reads_sentences
         self.item = "sentence" if run.reads_sentences else "word"
         self.reads_query = trained.model.query_encoder is not None
-        if self.reads_query:  # where only the query is known: NLI, whose rule for the same answer is the stricter
+        if self.reads_query:  # if only the query is known: NLI, whose rule for the same prediction is stricter
             self.task = run.data.task or QUERIES.get((run.data.query or "").lower(), "nli")
         self.how_to_audit = f"`heedful audit --model {self.key}`"
 
     def texts(self, data: object, settings: AuditSettings) -> SubjectTexts:
-        """Texts of a data set as the run reads them."""
+        """Texts of a dataset as the run reads them."""
         wanted = "the Dataset that the run was made for, or another that it can read"
         dataset, chosen = texts_of_split(data, settings, wanted)
         trained, dataset = self.trained, self._readable(dataset)
@@ -194,7 +194,7 @@ class FinishedRun(Subject):
         return Batches(sizes, words, read)
 
     def _readable(self, dataset: Dataset) -> Dataset:
-        """The data with the labels in the run's order; refused where the run cannot read it or knows no such label."""
+        """The data with the labels in the run's order; raises if the run cannot read it or lacks a label."""
         if self.reads_query != (dataset.task != "classification"):
             reads = "a query with each text" if self.reads_query else "texts without a query"
             raise DataError(
@@ -214,17 +214,19 @@ class FinishedRun(Subject):
     def _unknown(self, tokens: Sequence[str]) -> list[str]:
         """What to know of words that the model never saw: it cannot tell them apart."""
         ids = self.trained.words.ids(tokens)
-        strangers = list(dict.fromkeys(token for token, number in zip(tokens, ids, strict=True) if number == UNKNOWN))
-        if not strangers:
+        unknown_words = list(
+            dict.fromkeys(token for token, number in zip(tokens, ids, strict=True) if number == UNKNOWN)
+        )
+        if not unknown_words:
             return []
         if all(number == UNKNOWN for number in ids):
             return [
                 "The model knows none of these words and reads them all as the same unknown word: do not rely on this."
             ]
-        shown = [word if len(word) <= LONGEST else f"{word[: LONGEST - 1]}…" for word in strangers[:MOST_NAMED]]
+        shown = [word if len(word) <= LONGEST else f"{word[: LONGEST - 1]}…" for word in unknown_words[:MOST_NAMED]]
         listed = ", ".join(f"“{word}”" for word in shown)
-        more = f" and {len(strangers) - MOST_NAMED} more" if len(strangers) > MOST_NAMED else ""
-        read_as = "an unknown word" if len(strangers) == 1 else "one and the same unknown word"
+        more = f" and {len(unknown_words) - MOST_NAMED} more" if len(unknown_words) > MOST_NAMED else ""
+        read_as = "an unknown word" if len(unknown_words) == 1 else "one and the same unknown word"
         return [f"The model does not know {listed}{more}, which it reads as {read_as}."]
 
 

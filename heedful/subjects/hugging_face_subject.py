@@ -71,7 +71,7 @@ class HuggingFaceSubject(Subject):
         self.how_to_audit = f"`heedful audit DATA --model {classifier.name}`"
 
     def texts(self, data: object, settings: AuditSettings) -> SubjectTexts:
-        """Texts of a data set as the classifier reads them."""
+        """Texts of a dataset as the classifier reads them."""
         dataset, chosen = texts_of_split(data, settings, "a Dataset, whose texts it reads")
         dataset, classifier = self._relabeled(dataset), self.view.classifier
         examples: tuple[Example, ...] = getattr(dataset, settings.split)
@@ -151,7 +151,7 @@ class HuggingFaceSubject(Subject):
                 name: columns[f"mean_of_heads.{name}"].mean().item() for name in ("special_weight", "tvd", "flips")
             }
             sentences.append(
-                f"Special tokens have {100 * means['special_weight']:.0f} % of the weight. Put into every head alike, "
+                f"Special tokens have {100 * means['special_weight']:.0f}% of the weight. Imposed on every head, "
                 f"what is shown moves the prediction by {means['tvd']:.2f} and changes {100 * means['flips']:.0f} of "
                 "100 answers: the heads differ from their mean."
             )
@@ -191,7 +191,7 @@ class HuggingFaceSubject(Subject):
 
 
 def run_of(folder: Path) -> Run | None:
-    """The settings that a model in a folder was fine-tuned with, by its run.json; None where that does not say it."""
+    """The settings that a model in a folder was fine-tuned with, by its run.json; None if that does not say it."""
     if not (folder / RUN_FILE).is_file():
         return None
     try:

@@ -1,6 +1,6 @@
 """Subjects by their names, and the texts that are loaded for them. Finding out what a name means needs no torch.
 
-A name is looked up in one order, whoever asks: the key of a run or its beginning, in the store or as its folder;
+Every name is looked up in the same order: the key of a run or its beginning, in the store or as its folder;
 FILE.py:FUNCTION; hf:NAME, or a folder with config.json.
 """
 
@@ -28,8 +28,8 @@ CUSTOM = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
 CONFIGURATION = "config.json"
 HUB = "hf:"
 COLUMNS = ("text", "label", "query")
-OF_SPLITS = (" taken for test", " are also in ")
-"""Parts of notes on how one file was split, which say nothing where every text is new."""
+OF_SPLITS = (" moved to test", " are also in ")
+"""Parts of notes on how one file was split, which say nothing if every text is new."""
 OTHER_DATA = "To read other data, give DATA."
 """What to do instead, for a command that takes data."""
 
@@ -44,7 +44,7 @@ class NamedModel:
 
     Args:
         name: the whole key of a run; else as it was given.
-        folder: of its files; None where it has none here.
+        folder: folder of its files; None if it has none here.
     """
 
     kind: Literal["run", "custom", "classifier"]
@@ -78,12 +78,12 @@ def find_model(name: str | Path, store: Store) -> NamedModel:
             return NamedModel("classifier", text if folder == Path(text) else str(folder), folder)
         if (folder / RUN_FILE).is_file():
             return NamedModel("run", folder.name, folder)
-    except (OSError, ValueError, RuntimeError):  # no path: too long, a null byte, the home of nobody
+    except (OSError, ValueError, RuntimeError):  # no path: too long, a null byte, the home of an unknown user
         pass
     raise UnknownModelError(
         f"there is no model '{text:.200}'. Name a finished run by its key or the first characters of it (in "
         f"{store.folder}/: {first_of(keys)}); a Hugging Face model by hf:NAME or its folder, with {CONFIGURATION}; a "
-        "model of your own by FILE.py:FUNCTION. `heedful list runs` describes runs, `heedful train` makes one; --runs "
+        "custom model by FILE.py:FUNCTION. `heedful list runs` describes runs, `heedful train` makes one; --runs "
         "names another folder."
     )
 
@@ -103,15 +103,15 @@ def open_subject(
     reference: "Trained | None" = None,
     device: str | None = None,
 ) -> "Subject":
-    """The model of that name, or at hand, ready to be audited and explained.
+    """The model of that name, or the loaded model, ready to be audited and explained.
 
     Args:
         model: a name, as `find_model` takes it, or what that found; a finished run, a view of a Hugging Face
             classifier, or any object with the protocol's verbs.
-        store: where keys are looked up; None: models at hand need none.
-        site, scope: of a Hugging Face model, the attention that is shown, and where other attention is imposed; empty:
+        store: where keys are looked up; None: loaded models need none.
+        site, scope: for a Hugging Face model: the attention that is shown, and where other attention is imposed; empty:
             "last" and "row".
-        own: what the user says of a model of their own.
+        own: what the user provides with a custom model.
         reference: the run whose attention a run with frozen attention imposes; None: that of the store.
         device: where it is measured; None: our models on the processor, others where they are.
     """
@@ -130,15 +130,13 @@ def open_subject(
         known = model if isinstance(model, NamedModel) else find_model(model, store)
         if known.kind != "classifier" and (site or scope):
             raise SettingError(
-                f"site and scope must be left out: they are for Hugging Face models, and '{known.name}' is none."
+                f"site and scope are for Hugging Face models, and '{known.name}' is not one. Remove them."
             )
         if known.kind == "custom" and not is_described:
             return load_custom(known.name, device)
         model, file = _load(known, store, site, scope, device)
     if is_described and isinstance(model, TransformerModel | Trained | NamedModel):
-        raise SettingError(
-            "words, name and labels must be left out: they are for a model of your own that is given as an object."
-        )
+        raise SettingError("words, name and labels are only for your own model, given as an object. Remove them.")
     if isinstance(model, TransformerModel):
         return HuggingFaceSubject(model)
     if not isinstance(model, Trained):
@@ -164,7 +162,7 @@ def _load(known: NamedModel, store: Store, site: str, scope: str, device: str | 
     return TransformerModel(load_classifier(known.name, device=device or "cpu"), site or "last", scope or "row"), None
 
 
-def load_texts(subject: "Subject", data: Any = None, beside: "Sequence[Subject]" = ()) -> "Dataset | Sequence[Batch]":
+def load_texts(subject: "Subject", data: Any = None, compared: "Sequence[Subject]" = ()) -> "Dataset | Sequence[Batch]":
     """The data that a subject is audited on, cut as it reads texts.
 
     Of a single file every text is new to a model that was not trained on it: none is left for train.
@@ -172,7 +170,7 @@ def load_texts(subject: "Subject", data: Any = None, beside: "Sequence[Subject]"
     Args:
         data: settings, or a name or path; None: its own. Columns that it does not name are those of the model's own
             data, as far as a file has them. What is loaded already is left as it is.
-        beside: other subjects that are audited on the same texts.
+        compared: other subjects that are audited on the same texts.
     """
     if not subject.reads_text:
         return subject.batches if data is None else data  # pyright: ignore[reportAttributeAccessIssue]
@@ -186,7 +184,7 @@ def load_texts(subject: "Subject", data: Any = None, beside: "Sequence[Subject]"
         if own_data is None:
             raise SettingError(
                 f"data (DATA) must be given with {subject.title}, a Hugging Face model: texts with its labels, a file "
-                "or a data set."
+                "or a dataset."
             )
         dataset = load(own_data, subject.text, sentences=subject.reads_sentences)
         if own_data.fingerprint not in ("", dataset.fingerprint):
@@ -210,7 +208,7 @@ def load_texts(subject: "Subject", data: Any = None, beside: "Sequence[Subject]"
     if texts is not None:
         return replace(texts, labels=tuple(subject.labels)) if subject.labels else texts
     dataset = load(data, subject.text, sentences=subject.reads_sentences)
-    trained_on = {each.own_data.fingerprint for each in (subject, *beside) if each.own_data is not None}
+    trained_on = {each.own_data.fingerprint for each in (subject, *compared) if each.own_data is not None}
     return _every_text_is_new(dataset) if is_file and dataset.fingerprint not in trained_on else dataset
 
 
@@ -225,9 +223,9 @@ def _every_text_is_new(dataset: "Dataset") -> "Dataset":
 
 
 def recorded_source(run: Run, instead: str = OTHER_DATA) -> str | None:
-    """What a stored run says is to be read, in words; None where nothing is, for Heedful generates the texts.
+    """The source that a stored run names, as text; None if Heedful generates the texts.
 
-    Runs may come from strangers, so the reader is warned before anything is read; and nothing is used of it unless its
+    Runs can be untrusted, so the reader is warned before anything is read; and nothing is used of it unless its
     content has the fingerprint that the run was trained on.
 
     Args:
@@ -245,7 +243,7 @@ def recorded_source(run: Run, instead: str = OTHER_DATA) -> str | None:
     if source.startswith(PREFIX) and not Path(source.removeprefix(PREFIX)).is_absolute():
         what = f"{source}: the Hugging Face hub is asked for it"
     elif source in named_sets():
-        what = f"the data set {source}: it is read from the data folder"
+        what = f"the dataset {source}: it is read from the data folder"
     else:
         what = f"{source}: it is read from {Path(source.removeprefix(PREFIX)).expanduser().absolute()}"
     return f"run.json names {what}. {instead}"

@@ -1,4 +1,4 @@
-"""A text as a model reads it: words, items, and the evidence that every question is put to."""
+"""A text as a model reads it: words, items, and the evidence that tests use."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -50,8 +50,8 @@ class ReadText(DescribedText):
     """A text, as the model reads it.
 
     Args:
-        evidence: of a batch of this text alone.
-        marks: places of words that people marked; None if nobody did.
+        evidence: evidence of a batch of this text alone.
+        marks: positions of the words in the human rationale; None if there is none.
         outcomes: by ranking, once they are computed.
     """
 
@@ -74,7 +74,7 @@ class ReadText(DescribedText):
         return values[0, self.real].tolist()
 
     def weights(self, given: Sequence[float], name: str = "attention") -> Float[Tensor, "1 item"]:
-        """Weights over `items` as the evidence has them; refused where they are no attention over this text."""
+        """Weights over `items` as the evidence has them; raises if they are not attention over this text."""
         if len(given) != self.count:
             raise SettingError(
                 f"{name} must have a weight for each of the text's {self.count} items; it has {len(given)}. Read the "

@@ -23,7 +23,7 @@ from heedful.subjects.read_text import DescribedText, ReadText, written
 from heedful.types import Batch, Dataset, Example, Model, Task, Trace
 
 Texts = str | Batch | Sequence[str] | Sequence[tuple[str, str]] | Sequence[Batch]
-"""A text or several; (text, query) where the model reads a query; batches for a model of the user's own."""
+"""A text or several; (text, query) if the model reads a query; batches for a custom model."""
 TRAINING, AUDITED = "the training texts", "the audited texts"
 """What label-indicative words may be counted on."""
 
@@ -33,18 +33,18 @@ class SubjectTexts:
     """A subject's model, and texts as it reads them.
 
     Args:
-        name: of the model, in the rows: a run's key, or what the user calls it.
+        name: name of the model in the rows: a run's key, or the user's name for it.
         numbers: which examples of the split are read.
-        batches: of these, each read when it is its turn; `Batch.index` says which example a row is.
-        examples: the whole split, for its words; empty where nobody has them.
+        batches: batches of these, each read when needed; `Batch.index` says which example a row is.
+        examples: the whole split, for its words; empty if unknown.
         context: what tests may need to know beyond the batches: task, labels, vocabulary.
-        words: what the items of each text are called, by its number, where there are no examples.
+        words: the names of each text's items, by the text's index, if there are no examples.
         item: what attention weighs: "word" or "sentence".
         is_own: whether the model is a user's own, of which nothing is taken for granted.
         counted_on: the texts on which label-indicative words are counted.
-        site, scope: of a transformer, which attention is shown, and where other attention is imposed.
+        site, scope: for a transformer, which attention is shown, and where other attention is imposed.
         notes: what reading did to the texts, for the user to read.
-        given: scores from outside.
+        given: external scores.
         sentences: tokens of all sentences of the training texts, if attention weighs sentences of our own models.
     """
 
@@ -89,12 +89,12 @@ class Subject(Protocol):
         title: what tables and figures call it.
         facts: what pages say of it, by name.
         settings: what was audited, for the audit's files.
-        run: the settings that Heedful trained it with; None where it did not.
+        run: the settings that Heedful trained it with; None if it did not.
         text, reads_sentences: how texts are cut for it.
         reads_query, may_read_query: whether it reads a query with each text, and whether it can.
         reads_text: whether it cuts texts into tokens itself; otherwise the user numbers them.
         item: what attention weighs: "word" or "sentence".
-        file: without which it can no longer be loaded; None where it is in memory alone.
+        file: without which it can no longer be loaded; None if it exists only in memory.
         site: which attention of a transformer is shown; None for other models.
         how_to_audit: what to call, in words.
     """
@@ -125,7 +125,7 @@ class Subject(Protocol):
         return None if self.run is None else self.run.data
 
     def texts(self, data: Any, settings: AuditSettings) -> SubjectTexts:
-        """Texts of a data set as it reads them, ready to be audited: so many, drawn by the audit's seed, or all."""
+        """Texts of a dataset as it reads them, ready to be audited: all, or a sample drawn by the audit's seed."""
         ...
 
     def spans(self, text: str) -> tuple[Span, ...]:
@@ -136,7 +136,7 @@ class Subject(Protocol):
         """The text as the subject cuts it, and what the reader of its explanation should know.
 
         Args:
-            number: of the text, counted from 1, for errors.
+            number: position of the text, counted from 1, for errors.
         """
         ...
 
@@ -172,7 +172,10 @@ class Subject(Protocol):
         if self.reads_query and not query.strip():
             raise DataError("query must be given: this model reads a question or hypothesis with each text. Type one.")
         if query and not self.reads_query and not self.may_read_query:
-            raise DataError("query must be left out: this model reads texts without a question or hypothesis.")
+            raise DataError(
+                "query cannot be combined with this model, which reads texts without a "
+                "question or hypothesis. Remove it."
+            )
         spans, notes = self.spans(text), []
         if not spans:
             raise DataError("text must have a word at least; it has none that the model would read. Type one.")
@@ -202,7 +205,7 @@ class Subject(Protocol):
         return replace(read, context=context), dict(enumerate(described))
 
     def _pairs(self, texts: Texts) -> list[tuple[str, str]]:
-        """Each text with its query, which is empty where there is none."""
+        """Each text with its query, or an empty query if it has none."""
         is_pair = isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(part, str) for part in texts)
         may_pair = self.reads_query or self.may_read_query
         given = [texts] if isinstance(texts, str) or (may_pair and is_pair) else texts
@@ -224,7 +227,7 @@ class Subject(Protocol):
 
 
 def texts_of_split(data: object, settings: AuditSettings, wanted: str) -> tuple[Dataset, Sequence[int]]:
-    """The data set, and which texts of the audited split are read: all, or as many as the settings allow.
+    """The dataset, and which texts of the audited split are read: all, or as many as the settings allow.
 
     Args:
         wanted: what data must be, for the error.
@@ -238,7 +241,7 @@ def texts_of_split(data: object, settings: AuditSettings, wanted: str) -> tuple[
 
 
 def chosen_texts(count: int, settings: AuditSettings) -> Sequence[int]:
-    """Which of so many texts of a split are audited: all, or as many as the settings allow."""
+    """Which of the `count` texts of a split are audited: all, or as many as the settings allow."""
     most = settings.examples or count
     return range(count) if most >= count else sorted(random_order(count, settings.seed, most))
 

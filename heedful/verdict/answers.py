@@ -39,7 +39,7 @@ class Outcomes:
         predicted: class that the seed predicts for the text; -1 if the text has no outcome.
         points: 1 if the ranking points, 0 if it misses, NaN if no small set decides or there is no outcome.
         decided: 1 if a small set of words decides, 0 if none does, NaN if there is no outcome.
-        luck: of the text, NaN if there is no outcome.
+        luck: the text's luck, NaN if there is no outcome.
         reason: place in REASONS, -1 if a small set decides.
         runs: names of the seeds.
     """

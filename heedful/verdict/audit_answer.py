@@ -21,10 +21,10 @@ from heedful.verdict.answer_text import per_100
 from heedful.verdict.answers import Outcomes, answer_all, flags_of, headline_of, interval_of, outcomes_of, shares_of
 from heedful.verdict.recommendation import Candidate, choose, price_text, recommend
 
-# Whether a model has learnt its task: where it has not, there is no decision for attention to explain.
+# Whether a model has learned its task. If not, there is no prediction for attention to explain.
 
 TAIL = 0.025
-"""The chance that a true value lies below the lower end of its 95 % interval."""
+"""The chance that a true value lies below the lower end of its 95% interval."""
 
 
 def is_labeled(columns: Columns) -> bool:
@@ -33,9 +33,10 @@ def is_labeled(columns: Columns) -> bool:
 
 
 def beats_constant_prediction(columns: Columns) -> bool:
-    """Whether the model surely beats a constant answer on the audited texts, in accuracy or in balanced accuracy.
+    """Whether the model is significantly better than a constant prediction on the audited texts, in accuracy or in
+    balanced accuracy.
 
-    The lower end of the 95 % interval lies above the share of the most common label, or above 1/K for balanced accuracy
+    The lower end of the 95% interval lies above the share of the most common label, or above 1/K for balanced accuracy
     with K labels. Texts are a sample and the audited models are not: a text's value is its share of correct seeds.
 
     >>> import torch

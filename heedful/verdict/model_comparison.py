@@ -40,7 +40,7 @@ class Side:
 
     @property
     def change(self) -> Change:
-        """Whether attention is surely better or worse here than in the first model; empty where it may be neither."""
+        """Whether attention is significantly better or worse here than in the first model; empty if neither."""
         if self.difference_from_first is None or not self.is_significant:
             return ""
         return "better" if self.difference_from_first.value > 0 else "worse"
@@ -48,7 +48,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One question, answered for each model; None for one that was not asked."""
+    """One question, answered for each model; None for a model that skipped it."""
 
     name: str
     question: str
@@ -62,9 +62,9 @@ def compare(
     """Every question that some model was asked, for each model.
 
     Args:
-        groups: for each model the rows of its audits, one a seed.
+        groups: for each model the rows of its audits, one audit per seed.
         item: what attention weighs.
-        on_other_texts: models that were audited on other texts than the first: they have no difference from it.
+        on_other_texts: models audited on different texts than the first; they have no difference from it.
     """
     columns = {name: columns_of(audits) for name, audits in groups.items()}
     comparisons = []
@@ -91,7 +91,7 @@ def are_same_texts(first: Verdict, first_rows: pl.DataFrame, other: Verdict, oth
     """Whether two audits read the same texts: of the same data and split, with the same numbers and labels.
 
     Args:
-        first_rows, other_rows: with the texts' labels, which tell texts apart where nobody knows the data.
+        first_rows, other_rows: with the texts' labels, which identify the texts if the data is unknown.
     """
     fingerprints = audited_fingerprint(first), audited_fingerprint(other)
     for known, own in (fingerprints, (_kept(first), _kept(other))):
@@ -101,7 +101,7 @@ def are_same_texts(first: Verdict, first_rows: pl.DataFrame, other: Verdict, oth
 
 
 def audited_fingerprint(verdict: Verdict) -> str:
-    """Of the audited data, by default the run's own; empty where nobody recorded it."""
+    """Fingerprint of the audited data, by default the run's own; empty if not recorded."""
     return verdict.fingerprint or str(_setting(verdict, "data.fingerprint") or "")
 
 

@@ -1,4 +1,4 @@
-"""The verdict on one training or several: rows and outcomes in, answer and lines out."""
+"""The verdict on one seed or several: rows and outcomes in, answer and lines out."""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -12,12 +12,12 @@ from heedful.verdict.scoring import Rows, columns_of, compare_rankings, lines_ac
 
 
 def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], outcomes: Sequence[pl.DataFrame]) -> Verdict:
-    """One verdict on trainings that differ in the seed alone, audited on the same texts.
+    """One verdict on runs that differ in the seed only, audited on the same texts.
 
     Args:
-        described: what was audited, one per training; answer, gate and lines are made from rows and outcomes.
-        rows: of each training, in memory or on disk.
-        outcomes: of each training, of the audited texts and of dev texts; empty if the answer was not asked for.
+        described: what was audited, one per run; answer, gate and lines are made from rows and outcomes.
+        rows: rows of each run, in memory or on disk.
+        outcomes: outcomes of the audited texts and of dev texts, for each run; empty if the answer was not requested.
     """
     first, columns = described[0], columns_of(rows)
     trainings = tuple(training for verdict in described for training in verdict.trainings)
@@ -50,7 +50,7 @@ def pooled_verdict(described: Sequence[Verdict], rows: Sequence[Rows], outcomes:
 
 
 def _mean_scores(described: Sequence[Verdict]) -> dict[str, float]:
-    """The mean of each prediction score that all trainings have."""
+    """The mean of each prediction score that all runs have."""
     names = [name for name in described[0].scores if all(name in verdict.scores for verdict in described)]
     values = {name: [verdict.scores[name] for verdict in described] for name in names}
     known = {name: [value for value in own if value is not None and isfinite(value)] for name, own in values.items()}
@@ -67,7 +67,7 @@ def _lines(described: Sequence[Verdict], rows: Sequence[Rows]) -> tuple[Line, ..
 
 
 def _by_seed(name: str, described: Sequence[Verdict], lines: Sequence[dict[str, Line]]) -> tuple[SeedScore, ...]:
-    """What each training says on one question."""
+    """The result of each run for one question."""
     scores = []
     for verdict, own in zip(described, lines, strict=True):
         if name in own:

@@ -86,7 +86,7 @@ TOO_CLOSE = "There is nothing to measure here: the floor and the best possible a
 
 
 def columns_of(audits: Sequence[Rows]) -> Columns:
-    """The rows of each text-level measure as one tensor, a row a seed: `test.measure` -> [seed text].
+    """The rows of each text-level measure as one tensor, one row per seed: `test.measure` -> [seed text].
 
     Of rows on disk each is read when it is asked for.
     """
@@ -209,7 +209,7 @@ MEANS = {
 
 
 def compare_rankings(columns: Columns) -> tuple[Ranking, ...]:
-    """Every ranking that was tested, with what was measured of it; none where rankings were not."""
+    """Every tested ranking with its measures; empty if no rankings were tested."""
     return tuple(_ranking(name, columns) for name in rankings_in(columns))
 
 
@@ -241,7 +241,7 @@ def _faithful(name: str, columns: Columns) -> Estimate:
 
 
 def _plausible(name: str, columns: Columns) -> Estimate:
-    """Between the best of the rankings that know nothing of the model, and the marks themselves."""
+    """Position between the best uninformed ranking and the human rationales themselves."""
     if f"{PRECISION}{name}" not in columns or f"{PRECISION}attention" not in columns:
         return Estimate(float("nan"), float("nan"), float("nan"), 0)
     value, (_, floor) = columns[f"{PRECISION}{name}"], strongest_baseline(columns, "average_precision")

@@ -137,7 +137,7 @@ def test_item_logits_that_do_not_sum_to_the_logits_are_an_error():
 def test_a_model_of_sentences_is_asked_about_sentences():
     run = changed(network__encoder="hierarchical", training__epochs=1)
     finished = audit(train(run, toy(sentences=True)), toy(sentences=True), QUICK)
-    assert line_of(finished, "erase_one").question == "Does the top sentence carry the decision?"
+    assert line_of(finished, "erase_one").question == "Does the top sentence determine the prediction?"
     assert finished.verdict.words is None
 
 
@@ -235,7 +235,7 @@ def test_a_model_is_measured_where_it_is_asked_to_be():
 
 def test_what_is_for_models_of_ones_own_is_refused_for_a_run(trained):
     for option in ({"words": [["a"]]}, {"name": "mine"}, {"labels": ("a", "b")}):
-        with pytest.raises(SettingError, match="words, name and labels must be left out"):
+        with pytest.raises(SettingError, match="words, name and labels are only for your own model"):
             audit(trained, toy(), QUICK, **option)
 
 

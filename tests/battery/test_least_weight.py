@@ -38,5 +38,5 @@ def test_texts_without_freedom_are_said_so():
     names = ("weight of the top word", "least weight of the top word", "weight of the top three")
     numbers = {**dict.fromkeys(names, 0.5), "least weight of the top three": 0.25}
     free = question.sentence(QuestionResult(0.5, 0.0, 1.0, {**numbers, "free dimensions": 3.0}))
-    assert "50 % of the weight instead of 50 %" in free and "25 % instead of 50 %" in free
+    assert "50% of the weight instead of 50%" in free and "25% instead of 50%" in free
     assert "No other weights" in question.sentence(QuestionResult(1.0, 0.0, 1.0, {**numbers, "free dimensions": 0.0}))

@@ -272,7 +272,7 @@ def test_a_text_without_marks_leaves_the_floor_as_it_is():
 def test_it_is_asked_only_where_there_are_marks_and_apart_from_relevance():
     for question in QUESTIONS:
         assert question.group == "plausibility" and set(question.needs) <= set(columns())
-        assert question.best_kind == "ceiling" and "people" in question.wording("word")
+        assert question.best_kind == "ceiling" and "rationales" in question.wording("word")
 
 
 def test_another_annotator_is_named_where_there_is_one():
@@ -281,7 +281,7 @@ def test_another_annotator_is_named_where_there_is_one():
     several = RANKING.details(columns(average_precision_annotator=0.72, average_precision_attention_others=0.61))
     assert several["another annotator, against all others"] == pytest.approx(0.72)
     assert several["attention, against all annotators but one"] == pytest.approx(0.61)
-    assert "another annotator's marks have 0.72" in RANKING.sentence(QuestionResult(0.8, 0.5, 1.0, several))
+    assert "another annotator's rationale has 0.72" in RANKING.sentence(QuestionResult(0.8, 0.5, 1.0, several))
 
 
 def test_details_have_every_ranking_and_iou_by_both_definitions():

@@ -38,7 +38,7 @@ def test_a_reader_finds_the_way_from_the_first_page_to_a_claim(page):
 
 def test_a_test_a_method_and_a_function_have_their_pages(page):
     for name, shown in {
-        "generated/tests/erase_one": "Does the top word carry the decision?",
+        "generated/tests/erase_one": "Does the top word determine the prediction?",
         "generated/methods/seat": "attention alone",
         "api/exact": "minimal_flip_set",
     }.items():

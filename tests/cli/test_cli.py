@@ -189,7 +189,7 @@ def test_a_deep_audit_retrains_without_attention_and_against_it(tmp_path):
     assert "Is attention needed at all?" in output and "(retrained)" in output
     page = " ".join((tmp_path / "out" / "report.html").read_text().split())
     assert "Trained again with the same weight on every word" in page
-    assert "The best of 2 models trained to give the same answers by other attention" in page
+    assert "The best of 2 models trained to make the same predictions by other attention" in page
     assert len(list((tmp_path / "runs").iterdir())) == 4
     assert "AtteFa over the adversaries" in (tmp_path / "out" / "report.html").read_text()
     rows = pl.read_parquet(tmp_path / "out" / "rows.parquet")

@@ -102,7 +102,7 @@ def test_what_cannot_be_a_path_is_refused():
 
 def test_an_empty_name_is_refused():
     for source in ["", " "]:
-        with pytest.raises(SettingError, match="DATA must name a data set, a file or a folder; it is empty"):
+        with pytest.raises(SettingError, match="DATA must name a dataset, a file or a folder; it is empty"):
             load(DataSettings(source=source), TEXT)
 
 
@@ -197,7 +197,7 @@ def test_pairs_are_read_as_premise_and_hypothesis_or_by_the_hypothesis_alone(mad
 
 def test_an_unknown_name_is_answered_with_the_nearest_set_and_cannot_leave_the_data_folder(made_up, monkeypatch):
     monkeypatch.chdir(made_up / "pairs")
-    with pytest.raises(SettingError, match="unknown data set .*'leters'. Did you mean 'letters'"):
+    with pytest.raises(SettingError, match="unknown dataset .*'leters'. Did you mean 'letters'"):
         load(DataSettings(source="leters"), TEXT)
     (made_up / "data").mkdir()
     monkeypatch.setenv("HEEDFUL_DATA", str(made_up / "data"))

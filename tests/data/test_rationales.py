@@ -68,8 +68,8 @@ def test_marks_outside_of_the_text_are_counted():
 def test_marks_that_mostly_match_nothing_are_an_error_that_says_how_they_were_read():
     with pytest.raises(
         DataError,
-        match=r"column 'why' must mark words of the text beside it; 2 of 3 marks are nowhere in their text \(first: "
-        r"a\.csv, line 2\)\. It was read as spans of characters.*--rationale",
+        match=r"column 'why': 2 of 3 rationales do not occur in the text of their row \(first: a\.csv, line 2\)\. The "
+        r"column was read as spans of characters.*--rationale",
     ):
         read([[[60, 63]], [[4, 8]], [[4, 8]]])
     assert read([[[60, 63]], [[4, 8]], []]).spans[1] == ((4, 8),)  # half is not most

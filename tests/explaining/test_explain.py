@@ -234,9 +234,9 @@ def test_queries_that_a_run_cannot_read_are_named(query_run):
 
 
 def test_a_run_knows_its_words_and_labels(trained):
-    with pytest.raises(SettingError, match="words, name and labels must be left out"):
+    with pytest.raises(SettingError, match="words, name and labels are only for your own model"):
         explain_texts(trained, TEXTS, words=[["a"]])
-    with pytest.raises(SettingError, match="words, name and labels must be left out"):
+    with pytest.raises(SettingError, match="words, name and labels are only for your own model"):
         explain_texts(trained, TEXTS, labels=("no", "yes"))
 
 

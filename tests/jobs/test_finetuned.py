@@ -109,9 +109,9 @@ def test_other_ways_to_train_refuse_it(run, made):
 
 def test_the_settings_of_our_own_networks_must_be_left_out(encoder):
     for change in ({"network": {"encoder": "cnn"}}, {"training": {"epochs": 2}}, {"reference": "abc"}):
-        with pytest.raises(ValueError, match=f"`{next(iter(change))}` must be left out"):
+        with pytest.raises(ValueError, match=f"`{next(iter(change))}` cannot be combined with `finetune`"):
             Run.model_validate({"finetune": {"model": encoder}, **change})
-    with pytest.raises(SettingError, match=r"^`training` must be left out where a Hugging Face model is fine-tuned"):
+    with pytest.raises(SettingError, match=r"^`training` cannot be combined with `finetune`; remove it"):
         make_run({"finetune": encoder, "method": "seat"}, None)
     with pytest.raises(SettingError, match=r"no setting 'finetune\.epoch'\. Did you mean 'epochs'"):
         make_run({"finetune": encoder}, ["finetune.epoch=1"])

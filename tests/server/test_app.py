@@ -42,7 +42,7 @@ def test_requests_that_cannot_be_answered_say_why(client, model, refused):
     for changes, said in [
         ({"text": ""}, "text must have a word"),
         ({"text": " \n\t"}, "text must have a word"),
-        ({"query": "why"}, "query must be left out"),
+        ({"query": "why"}, "query cannot be combined"),
     ]:
         refused("read", {**model("average").request, **changes}, said)
     refused("read", {**model("nli").request, "query": ""}, "query must be given")

@@ -68,7 +68,7 @@ def test_a_folder_with_files_that_are_not_ours_never_makes_way(tmp_path, name):
     place = tmp_path / "key" / name
     place.mkdir(parents=True) if name == "file" else (tmp_path / "key").mkdir()
     (tmp_path / "key" / "photo.jpg").write_bytes(b"holiday")
-    with pytest.raises(StoreError, match="key cannot be replaced: it holds '.*', which is not ours"):
+    with pytest.raises(StoreError, match="key cannot be replaced: it holds '.*', which Heedful did not write"):
         write_files({"file": b"content"}, tmp_path / "key", replace=True)
     assert (tmp_path / "key" / "photo.jpg").read_bytes() == b"holiday"
     assert [path.name for path in tmp_path.iterdir()] == ["key"]

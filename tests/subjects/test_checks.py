@@ -103,7 +103,7 @@ EXPECTED = {
     "words as texts": "that of a text is 'a text'. Or give a dict or a function",
     "words of fewer texts": "for each of the 6 texts; it has 1 parts",
     "words of fewer items": "text 0 has 3 items, and `words` has 1 for it",
-    "a dict from words to numbers": "Turn it round",
+    "a dict from words to numbers": "Invert it",
     "a dict without some words": "for token 2 there was KeyError",
     "a function that gives no words": "for token 1 it gave 1",
     "words as a number": "words must be a list of strings .* it is 5",

@@ -30,7 +30,7 @@ def test_site_scope_and_what_the_mean_leaves_out_are_said(model):
     site, scope, mean = HuggingFaceSubject(model).about(COLUMNS)
     assert "the last of 2 layers, the mean over its heads" in site
     assert "the row that the classifier reads" in scope and "earlier layers" in scope
-    assert "20 % of the weight" in mean and "by 0.04 and changes 50 of 100" in mean
+    assert "20% of the weight" in mean and "by 0.04 and changes 50 of 100" in mean
     assert len(HuggingFaceSubject(model).about({})) == 2
 
 

@@ -123,9 +123,9 @@ def test_what_a_name_means_is_opened(key, trained):
     model, view = BagOfWords(), two_classes()
     assert open_subject(trained).opened is trained and open_subject(view).opened is view
     assert open_subject(model).opened is model and open_subject(by_key) is by_key
-    with pytest.raises(SettingError, match="site and scope must be left out"):
+    with pytest.raises(SettingError, match="site and scope are for Hugging Face models"):
         open_subject(key, Store(), site="last")
-    with pytest.raises(SettingError, match="words, name and labels must be left out"):
+    with pytest.raises(SettingError, match="words, name and labels are only for your own model"):
         heedful.audit(key, name="mine")
 
 
@@ -158,7 +158,7 @@ def test_every_text_of_a_file_is_new_to_a_model_that_was_not_trained_on_it(tmp_p
         data = load_texts(subject, source)
         assert (len(data.train), len(data.dev) + len(data.test)) == (0, 40)
         assert [example.row for example in data.test] == sorted(example.row for example in data.test)
-        assert not any("taken for test" in note for note in data.notes)
+        assert not any("moved to test" in note for note in data.notes)
     mock = load_texts(FinishedRun(trained), DataSettings(source="mock-1"))
     assert len(mock.train) > 0, "a named set keeps its splits"
     fingerprint = load_texts(FinishedRun(trained), source).fingerprint
@@ -239,4 +239,4 @@ def test_the_reader_is_told_what_a_stored_run_makes_heedful_read(tmp_path, monke
     assert "/etc/passwd" in announced("hub:/etc/passwd") and "hub is asked" not in announced("hub:/etc/passwd")
     assert "the Hugging Face hub is asked" in announced("hub:someone/something")
     monkeypatch.setattr("heedful.data.named_sets", lambda: {"imdb": "films"})
-    assert announced("imdb").startswith("run.json names the data set imdb: it is read from the data folder")
+    assert announced("imdb").startswith("run.json names the dataset imdb: it is read from the data folder")

@@ -57,7 +57,7 @@ def test_a_text_without_words_is_refused(trained):
     for text in ("", "  ", "\n"):
         with pytest.raises(DataError, match="a word at least"):
             FinishedRun(trained).read(text)
-    with pytest.raises(DataError, match="query must be left out"):
+    with pytest.raises(DataError, match="query cannot be combined with this model"):
         FinishedRun(trained).read("a", "b")
 
 

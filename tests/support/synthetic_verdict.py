@@ -8,8 +8,8 @@ QUESTIONS = {
     "permutation": "Does it matter which words get the weight?",
     "without_top": "Could the answer stand without the top words?",
     "adversarial_attention": "How different can attention be for the same answer?",
-    "erase_one": "Does the top word carry the decision?",
-    "erase_until_flip": "Does the ranking find what the decision rests on?",
+    "erase_one": "Does the top word determine the prediction?",
+    "erase_until_flip": "Does the ranking find the words that the prediction depends on?",
     "uniform": "Is attention needed at all?",
     "uniform_retrained": "Is attention needed at all, in a retrained model?",
 }

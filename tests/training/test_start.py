@@ -107,7 +107,7 @@ def test_a_run_whose_encoder_changed_or_is_gone_is_refused(encoder, tmp_path):
     with pytest.raises(StoreError, match=r"^the run reads texts by the encoder .*, whose files have changed since"):
         store.load(key)
     shutil.rmtree(folder)
-    with pytest.raises(StoreError, match=r"^the run reads texts by the encoder .*, whose files are not at hand"):
+    with pytest.raises(StoreError, match=r"^the run reads texts by the encoder .*, whose files are missing"):
         store.load(key)
 
 

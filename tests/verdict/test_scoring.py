@@ -82,10 +82,10 @@ def test_label_indicative_words_are_compared_with_the_uniform_weight():
 
 def test_stability_is_compared_with_permuted_attention():
     by_name = lines(EVERYTHING)
-    assert "moves attention 10 % as far as permuting the weights at random would" in by_name["embedding_noise"].sentence
+    assert "moves attention 10% as far as permuting the weights at random would" in by_name["embedding_noise"].sentence
     assert "changes 25 of 100 answers" in by_name["embedding_noise"].sentence
-    assert "moves attention 75 % as far" in by_name["seeds"].sentence
-    assert "is 30 points less sure of its answer" in by_name["comprehensiveness"].sentence
+    assert "moves attention 75% as far" in by_name["seeds"].sentence
+    assert "deleting the most attended words lowers it by 30" in by_name["comprehensiveness"].sentence
     assert by_name["embedding_noise"].details == {"answer moves by": pytest.approx(0.05), "answers change": 0.25}
 
 

@@ -1,1 +1,1 @@
-"""Where texts come from: one file a source, each with `load`."""
+"""Where texts come from: one file per source, each with `load`."""

@@ -1,4 +1,4 @@
-"""Which columns of a file hold texts, labels and queries, and how a record becomes a labelled text."""
+"""Which columns of a file hold texts, labels and queries, and how a record becomes a labeled text."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def unlabeled_columns(file: RecordFile, data: DataSettings) -> ColumnRoles | Non
 
 
 def usual_columns(file: RecordFile) -> tuple[str | None, str | None]:
-    """The text and label columns that are read by default; None where they cannot be guessed."""
+    """The text and label columns that are read by default; None if they cannot be guessed."""
     return _guess(file, None, None, None)
 
 
@@ -93,7 +93,7 @@ def row_ids(file: RecordFile, roles: ColumnRoles) -> Sequence[str | None]:
         return unknown
     try:
         names = [label_name(record.get(column), column, "") for record in file.records]
-    except DataError:  # nobody asked for ids, so one that cannot be used is no error
+    except DataError:  # ids were not requested, so an unusable one is not an error
         return unknown
     return names if len(set(names)) == len(names) and None not in names else unknown
 
@@ -105,14 +105,14 @@ def check_columns(file: RecordFile, roles: ColumnRoles) -> None:
         if column is not None and column not in file.columns:
             raise DataError(
                 f"{file.name}: there is no column '{column}' for the {role}. {list_columns(file.columns)} "
-                "All files of a data set must name their columns alike."
+                "All files of a dataset must have the same column names."
             )
 
 
 def labelled_text(
     record: Record, roles: ColumnRoles, place: str, row: int | None = None, row_id: str | None = None
 ) -> LabeledText | None:
-    """The record as a labelled text, None where it has no label, or an error that names its place and its fault.
+    """The record as a labeled text, or None if it has no label. An error names the place and the fault.
 
     A text that is missing is an empty one.
     """
@@ -125,7 +125,7 @@ def labelled_text(
 
 
 def label_name(value: object, column: str, place: str) -> str | None:
-    """A label as text: integers without a decimal point, booleans in lower case; None where there is none.
+    """A label as text: integers without a decimal point, booleans in lower case; None if missing.
 
     >>> [label_name(value, "label", "line 1") for value in (" pos ", 3, 3.0, True, " ")]
     ['pos', '3', '3', 'true', None]

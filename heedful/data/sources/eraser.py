@@ -1,4 +1,4 @@
-"""Data sets in ERASER's format: documents in a folder or a file, and a file of annotations for each split.
+"""Datasets in ERASER's format: documents in a folder or a file, and a file of annotations for each split.
 
 DeYoung et al. (2020, arXiv:1911.03429): `docs/` has a file for each document (or `docs.jsonl` a line), a sentence a
 line, tokens separated by spaces; `train.jsonl`, `val.jsonl` and `test.jsonl` have an annotation a line, whose evidences
@@ -27,22 +27,22 @@ DOCUMENTS = "docs"
 
 
 def is_eraser(folder: Path) -> bool:
-    """Whether a folder has documents and annotations as ERASER's data sets have."""
+    """Whether a folder has documents and annotations as ERASER's datasets have."""
     has_documents = (folder / DOCUMENTS).is_dir() or (folder / f"{DOCUMENTS}.jsonl").is_file()
     return has_documents and (folder / FILES["train"]).is_file()
 
 
 def load(data: DataSettings) -> LabeledTexts:
-    """The labelled texts of the folder that `data.source` names, with the tokens that annotators marked.
+    """The labeled texts of the folder that `data.source` names, with the tokens that annotators marked.
 
     A text is the document, its tokens separated by single spaces; of several documents (e-SNLI), one after the other.
     It is classification where all queries are the same; elsewhere (FEVER, BoolQ, MultiRC) the query goes with the text.
-    An annotation without evidence has no marks: in ERASER that means that nobody marked any.
+    An annotation without evidence has no marks: in ERASER that means that no annotator marked any.
     """
     folder = user_path(data.source, "DATA")
     if not is_eraser(folder):
         raise DataError(
-            f"{folder} must have {DOCUMENTS}/ (or {DOCUMENTS}.jsonl) and {FILES['train']}, as ERASER's data sets have."
+            f"{folder} must have {DOCUMENTS}/ (or {DOCUMENTS}.jsonl) and {FILES['train']}, as ERASER's datasets have."
         )
     if given := [role for role in ("text", "label", "query", "rationale") if getattr(data, role) is not None]:
         raise SettingError(f"--{given[0]} names a column, but ERASER's format has its own names; leave it out.")
@@ -84,7 +84,7 @@ class _Losses:
         if 2 * self.outside > self.spans:
             raise DataError(
                 f"evidences must be words of their documents; {self.outside} of {self.spans} are empty or lie outside "
-                f"(first: {self.first}). Are these the documents of another data set?"
+                f"(first: {self.first}). Are these the documents of another dataset?"
             )
         if self.outside:
             lost = f"{self.outside} of {self.spans} evidences"
@@ -107,7 +107,7 @@ class _Documents:
         return {str(record.get("docid")): str(record.get("document") or "") for record in read_records(path).records}
 
     def tokens(self, name: str) -> tuple[str, ...] | None:
-        """The tokens of a document; None where there is none of that name."""
+        """The tokens of a document; None if no document has that name."""
         if name not in self.known:
             text = self._text(name)
             if text is None:
@@ -119,7 +119,7 @@ class _Documents:
     def _text(self, name: str) -> str | None:
         if self.lines:
             return self.lines.get(name)
-        # The name comes from a file of strangers: it must be that of a file in this folder, and no way out of it.
+        # The name comes from an untrusted file: it must name a file in this folder, without a path out of it.
         path = self.folder / DOCUMENTS / name
         is_plain = bool(name) and name == path.name and name not in (".", "..") and "\x00" not in name
         return decode(path) if is_plain and path.is_file() and not path.is_symlink() else None
@@ -127,7 +127,7 @@ class _Documents:
 
 def _annotations(path: Path) -> RecordFile:
     if not path.is_file():
-        raise DataError(f"there is no {path}: ERASER's data sets have {', '.join(FILES.values())}.")
+        raise DataError(f"there is no {path}: ERASER's datasets have {', '.join(FILES.values())}.")
     return read_records(path)
 
 

@@ -37,7 +37,7 @@ SPLIT_NAMES: dict[str, Split] = {
 
 
 def load(data: DataSettings) -> LabeledTexts:
-    """The labelled texts of the file or folder that `data.source` names.
+    """The labeled texts of the file or folder that `data.source` names.
 
     A folder has one file per split: train, dev (or valid, validation, val) and test. What is missing, and for a single
     file that is dev and test, is taken from train by `dev_share` and `test_share`, with the labels in their proportion.
@@ -70,7 +70,7 @@ def load_unlabeled(data: DataSettings) -> LabeledTexts | None:
 
 
 def load_folder(folder: Path, data: DataSettings) -> LabeledTexts:
-    """The labelled texts of a folder, with the label names of its `meta.json` if there is one."""
+    """The labeled texts of a folder, with the label names of its `meta.json` if there is one."""
     files: dict[Split, RecordFile] = {}
     for path in _inside(folder):
         split = split_of(path)
@@ -107,7 +107,7 @@ def split_of(path: Path) -> Split | None:
 
 
 def has_set(folder: Path) -> bool:
-    """Whether a folder holds a data set; not what is none, or cannot be read."""
+    """Whether a folder holds a dataset that can be read."""
     try:
         return any(split_of(path) == "train" for path in folder.iterdir())
     except OSError:
@@ -120,7 +120,7 @@ def labelled_texts(
     data: DataSettings,
     label_names: Mapping[str, tuple[str, ...]] | None = None,
 ) -> LabeledTexts:
-    """The labelled texts of the files, one per split; splits without a file are taken from train.
+    """The labeled texts of the files, one per split; splits without a file are taken from train.
 
     Args:
         label_names: for a column that numbers its labels 0, 1, ...: what they are called.
@@ -173,7 +173,7 @@ def _texts_of_file(file: RecordFile, roles: ColumnRoles) -> tuple[list[LabeledTe
 
 
 def _marks(file: RecordFile, roles: ColumnRoles) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
-    """What people marked in each record, as `LabeledText` has it, and what to know of it.
+    """The human rationales of each record, in the format of `LabeledText`, and notes on them.
 
     A record has the marks of the annotators whose cell is not empty.
     """
@@ -240,7 +240,7 @@ def _with_missing(
         parts[split] = [train[place] for place in sorted(order[end - count : end])]
         end -= count
     parts["train"] = [train[place] for place in sorted(order[:end])]
-    return parts, [f"{count} texts of train taken for {split}" for split, count in counts.items()]
+    return parts, [f"{count} train texts moved to {split}" for split, count in counts.items()]
 
 
 def _column_note(file: RecordFile, roles: ColumnRoles) -> str:

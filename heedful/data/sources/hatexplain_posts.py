@@ -31,9 +31,9 @@ class Post:
     """A post with the majority's label.
 
     Args:
-        label: None where each annotator gave another.
+        label: None if each annotator gave a different one.
         annotators: [start, end) spans over `text.split(" ")` of each annotator whose marks are published: those who
-            called the post hateful or offensive, so nobody's for a normal one.
+            called the post hateful or offensive, so none for a normal one.
         unusable: how many annotators marked another number of tokens than the post has.
     """
 

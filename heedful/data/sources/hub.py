@@ -1,4 +1,4 @@
-"""Data sets in the format of the Hugging Face `datasets` library: from the hub, or from a local folder."""
+"""Datasets in the format of the Hugging Face `datasets` library: from the hub, or from a local folder."""
 
 import os
 import re
@@ -28,7 +28,7 @@ MOST_FILES = 10_000
 
 
 def load(data: DataSettings) -> LabeledTexts:
-    """The labelled texts of `hub:owner/name`, `hub:owner/name:config` or `hub:/a/folder`.
+    """The labeled texts of `hub:owner/name`, `hub:owner/name:config` or `hub:/a/folder`.
 
     Splits are matched by name; dev and test are taken from train where missing. Labels of type ClassLabel get their
     names.
@@ -86,13 +86,13 @@ def _splits(name: str, config: str | None) -> "dict[str, datasets.Dataset]":
 
 
 def _check_size(folder: Path) -> None:
-    """Refuse a folder of so many files that the library, which looks at all of them, would take hours."""
+    """Raise for a folder with more than MOST_FILES files: the library looks at all of them, which would take hours."""
     count = 0
     for _, folders, names in os.walk(folder):
         count += len(folders) + len(names)
         if count > MOST_FILES:
             raise DataError(
-                f"{PREFIX}{folder} holds more than {MOST_FILES:,} files, so it is no data set: name the folder that "
+                f"{PREFIX}{folder} holds more than {MOST_FILES:,} files, so it is not a dataset: name the folder that "
                 "holds its files and nothing else."
             )
 

@@ -53,7 +53,7 @@ def load(data: DataSettings, text: TextSettings) -> LabeledTexts:
     """The planted set that `data.source` names: 12,000 texts to train, 2,000 for dev and 2,000 for test.
 
     Each text has 10 distinct of 1,000 neutral words and 2 distinct of its class's 50 polar words, all in random order;
-    the polar positions are the rationale. In `planted-noisy` each text has a chance of .1 to take the other class's
+    the polar positions are the rationale. In `planted-noisy` each text has a chance of 0.1 to take the other class's
     polar words.
 
     Sun and Lu (2020), supplementary material: Data I and, noisy, Data II, whose share of noise is not stated. Their

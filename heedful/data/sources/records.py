@@ -269,7 +269,7 @@ def _columns(name: str, header: Sequence[str]) -> tuple[str, ...]:
     return tuple(columns)
 
 
-# Parquet files of strangers, read in a process of their own: a damaged one can take its reader down.
+# Untrusted Parquet files, read in a separate process: a damaged one can crash its reader.
 
 _READER = """
 import sys

@@ -19,10 +19,10 @@ POSITION_START = 0.1
 class Transformer(MeanOfStates):
     """A transformer of one to four layers, trained from scratch.
 
-    h = norm of what the last layer makes of M e_t + c + s sin_t, with sinusoids sin_t of place t and their learnt scale
-    s. Layers are as in Vaswani et al. (2017), but normalized before each part rather than after (Xiong et al., 2020),
-    which trains without a warm-up. Positions are counted over the real tokens, so that texts of any length can be read,
-    and a text that lost a word is read as the shorter text.
+    h = norm of what the last layer makes of M e_t + c + s sin_t, with sinusoids sin_t of place t and their learned
+    scale s. Layers are as in Vaswani et al. (2017), but normalized before each part rather than after (Xiong et al.,
+    2020), which trains without a warm-up. Positions are counted over the real tokens, so that texts of any length can
+    be read, and a text that lost a word is read as the shorter text.
     """
 
     token_wise = False

@@ -61,7 +61,7 @@ def hook_attention(listener: AttentionHook) -> Iterator[HookedPass]:
 
 
 def current_pass() -> HookedPass | None:
-    """The forward pass at hand, if anybody listens to it."""
+    """The current forward pass, if a hook is attached to it."""
     return _hearing.get()
 
 
@@ -110,7 +110,7 @@ class SoftmaxMode(TorchFunctionMode):
         return isinstance(part, Tensor) and any(part is alias for alias in self.aliases)
 
     def _mixed(self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:
-        """The product of weights and values, or what the listener puts in its place."""
+        """The product of weights and values, or what the hook replaces it with."""
         weights, self.weights, self.aliases = self.weights, None, []
         assert weights is not None
         product = func(*args, **kwargs)
@@ -125,7 +125,7 @@ class _Form:
     """How a model file arranges values and contexts.
 
     Args:
-        values: of the call, in our order of axes.
+        values: values of the call, in our order of axes.
         arranged: a context in the model's order of axes.
     """
 
@@ -191,7 +191,7 @@ def register() -> None:
 def attend(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """The model's own eager attention, with its own bias, cap and sinks, as whoever listens changes it."""
+    """The model's own eager attention, with its own bias, cap and sinks, as changed by the hook."""
     output, weights = _own_attention(module)(module, query, key, value, attention_mask, **options)
     hearing = current_pass()
     if hearing is None:

@@ -41,7 +41,7 @@ class EncodedPart:
 
     Args:
         texts: which rows of the batch they are.
-        state: what the one-row decoder needs; None where the whole model is run for each other attention.
+        state: what the one-row decoder needs; None if the whole model is run for each imposed attention.
     """
 
     texts: Int[Tensor, " some"]
@@ -52,7 +52,7 @@ class EncodedPart:
     state: RowState | None
 
     def text(self, number: int, count: int) -> "EncodedPart":
-        """The text of that number in the batch, of which it has so many words."""
+        """The text with this index in the batch; it has `count` words."""
         place = (self.texts == number).nonzero()[:, 0]
         inputs, reading = self.inputs.select(place), self.reading
         time = inputs.tokens.shape[1]
@@ -149,7 +149,7 @@ class EncodedTexts(Encoded):
         )
 
     def several(self, count: int) -> Intervention:
-        """The change so many times for each text."""
+        """The change, repeated `count` times for each text."""
         return self.change.select(torch.arange(len(self.items), device=self.items.device).repeat_interleave(count))
 
     @property
@@ -295,7 +295,7 @@ class TransformerModel:
         return replace(texts, attention=texts.attention.gather(1, permutation), change=change)
 
     def special_weight(self, encoded: Encoded) -> Float[Tensor, " batch"]:
-        """The share of all weight that falls on special tokens, in the mean over heads."""
+        """The share of all weight that falls on special tokens, on average over heads."""
         parts = _texts(encoded).parts
         return _in_order([part.shown.special.mean(1) for part in parts], parts)
 
@@ -329,7 +329,7 @@ class TransformerModel:
         return EncodedPart(texts, part, reading, recorder.shown, logits, rows.state(part.tokens))
 
     def _each(self, texts: EncodedTexts, several: int, **other: Tensor) -> Float[Tensor, "batch variant classes"]:
-        """Logits with other weights in the place of the model's own, so many for each text."""
+        """Logits with weights that replace the model's own, `several` variants per text."""
         own = texts.several(several)
         change = Intervention(torch.ones_like(own.factor), heads=own.heads, **other)
         return self._answers(texts, change, is_held=True).unflatten(0, (-1, several))

@@ -81,7 +81,7 @@ class Classifier:
 
     @cached_property
     def one_row(self) -> SingleRowDecoder | None:
-        """The one-row decoder; None where several rows are read, or the last block needs more than its row."""
+        """The one-row decoder; None if several rows are read, or the last block needs more than its row."""
         if self.anatomy.rows.place is None:
             return None
         for dtype in dict.fromkeys((torch.float64, self.network.dtype)):
@@ -153,7 +153,7 @@ def load_inspected(
 
 
 def label_names(module: HuggingFaceModel) -> tuple[str, ...]:
-    """What the classes are called; refused where these are not alternatives of which one is chosen."""
+    """What the classes are called; raises if they are not alternatives of which one is chosen."""
     config: Any = module.config
     what = type(module).__name__
     if config.problem_type == "regression" or config.num_labels < 2:

@@ -85,7 +85,7 @@ class WordStates:
 #
 # features/<fingerprint of the transformer>-<version>/<hash>.safetensors a tensor [word width] for each text
 #
-# A folder may be deleted at any time: what is missing is computed anew.
+# A folder may be deleted at any time: what is missing is computed again.
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class StateCache:
     """The states of texts that a transformer has read.
 
     Args:
-        fingerprint: of the transformer's files.
+        fingerprint: fingerprint of the transformer's files.
     """
 
     def __init__(self, fingerprint: str):
@@ -126,7 +126,7 @@ class StateCache:
         return _key(words) in self._files
 
     def get(self, words: Words) -> Float[Tensor, "word width"] | None:
-        """The states of the text's words; None where it was never read."""
+        """The states of the text's words; None if it was never read."""
         key = _key(words)
         path = self._files.get(key)
         if path is None:
@@ -140,7 +140,7 @@ class StateCache:
         return states if len(states) == len(words) else None
 
     def put(self, read: Mapping[Words, Float[Tensor, "word width"]]) -> None:
-        """Store what was read, in one file; a disk that is full or may not be written to is no obstacle."""
+        """Store what was read, in one file; a full or read-only disk is ignored."""
         content = {_key(words): states.contiguous() for words, states in read.items()}
         size = sum(states.nbytes for states in content.values())
         try:
@@ -200,7 +200,7 @@ class FrozenStates:
 
     Args:
         encoder: `hf:` and a folder or a name.
-        fingerprint: of its files, which are refused where they have changed; empty: whatever they are now.
+        fingerprint: fingerprint of its files; raises if they have changed. Empty: any files are accepted.
     """
 
     def __init__(self, encoder: str, fingerprint: str):
@@ -242,7 +242,7 @@ class FrozenStates:
     ) -> None:
         """Read these texts, as far as they are not known, and store their states: each is read by itself.
 
-        What is stored so depends on the text alone, and not on those beside which it would be padded.
+        What is stored so depends on the text alone, and not on the texts that it is padded with.
         """
         self.cache.refresh()
         missing = [words for words in dict.fromkeys(texts) if words and not self._is_kept(words)]

@@ -21,7 +21,7 @@ from heedful.models.hugging_face.interventions import Intervention, Intervention
 from heedful.types import Trace
 
 PerHead = Float[Tensor, "layer head text"]
-"""One number for each head and text; NaN where it is undefined, or where a layer has fewer heads."""
+"""One number for each head and text; NaN if it is undefined, or where a layer has fewer heads."""
 
 DESCRIPTIONS = {
     "agreement": "Kendall's tau-b of the head's weights with leave-one-out",
@@ -44,7 +44,7 @@ class HeadMeasures:
     Weights are those of the row that the classifier reads, of words alone.
 
     Args:
-        mean_agreement: of the attention that the model's site shows, for comparison.
+        mean_agreement: mean agreement of the attention that the model's site shows, for comparison.
     """
 
     agreement: PerHead
@@ -94,7 +94,7 @@ class BestHead:
 
 
 def best_head(dev: HeadMeasures, test: HeadMeasures) -> BestHead:
-    """The head that agrees best with leave-one-out on dev, reported on test beside the mean over heads."""
+    """The head that agrees best with leave-one-out on dev, reported on test next to the mean over heads."""
     means = dev.means("agreement").nan_to_num(-torch.inf)
     layer, head = divmod(int(means.argmax()), means.shape[1])
     own = test.agreement[layer, head]
@@ -230,6 +230,6 @@ def _moved(
 def _flips(
     logits: Float[Tensor, "some variant classes"], decided: Int[Tensor, " some"]
 ) -> Float[Tensor, "some variant"]:
-    """1 where the decision is another, 0 where not; NaN where there are no logits."""
+    """1 if the prediction differs, 0 if not; NaN if there are no logits."""
     flips = (logits.argmax(-1) != decided[:, None]).double()
     return flips.masked_fill(logits.isnan().any(-1), torch.nan)

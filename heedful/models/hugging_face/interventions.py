@@ -45,7 +45,7 @@ class Intervention:
         return replace(self, **{name: part[rows] for name, part in parts.items() if part is not None})
 
     def first_words(self, count: int) -> "Intervention":
-        """The change of the first so many words: all that a text has."""
+        """The change of the first `count` words: all that a text has."""
         names = ("factor", "added", "permutation", "imposed")
         parts: dict[str, Any] = {name: getattr(self, name) for name in names}
         return replace(self, **{name: part[:, :count] for name, part in parts.items() if part is not None})
@@ -119,7 +119,7 @@ class InterventionHook(AttentionHook):
     """A listener that changes weights where the model computes them.
 
     Args:
-        owner: the number of the word that each token belongs to; -1 for special tokens and padding.
+        owner: index of the word that each token belongs to; -1 for special tokens and padding.
         dtype: what the model computes in.
         is_held: whether the weights count as constants, of which no derivative is taken.
     """
@@ -198,7 +198,7 @@ class Reading:
 
     Args:
         rows: the one row that the classifier reads; None: several, over all of which attention is averaged.
-        owner: the number of the word that each token belongs to; -1 for special tokens and padding.
+        owner: index of the word that each token belongs to; -1 for special tokens and padding.
     """
 
     mask: Bool[Tensor, "batch time"]

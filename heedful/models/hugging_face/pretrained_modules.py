@@ -37,7 +37,7 @@ def encoder_width(encoder: str) -> int:
 
 
 def load_config(encoder: str) -> Any:
-    """The configuration of an encoder `hf:...`; refused where it does not read a text by itself."""
+    """The configuration of an encoder `hf:...`; raises if it does not read a text by itself."""
     require_transformers()
     source = encoder.removeprefix(PREFIX)
     with quiet(), _refusing(source):
@@ -121,7 +121,7 @@ def tokenizer_of(encoder: str) -> FastTokenizer:
 
 
 def _without_pooler(module: HuggingFaceModel) -> HuggingFaceModel:
-    """Without the layer over the first state, which nobody reads here and some models have no weights for."""
+    """Without the layer over the first state, which is unused here and for which some models have no weights."""
     if getattr(module, "pooler", None) is not None:
         module.pooler = None  # pyright: ignore[reportArgumentType]
     return module

@@ -1,8 +1,8 @@
-"""The least weight that words can have with the very same logits: a linear programme for each head.
+"""The least weight that words can have with exactly the same logits: a linear program for each head.
 
 The row's context in a head is the mixture sum over tokens of weight x value. Weights that give the same mixture in
 every head give the same logits exactly, whatever follows. Among these (special tokens keeping theirs) the least weight
-of given words is a linear programme. A head that mixes fewer tokens than its values have dimensions has, as a rule, no
+of given words is a linear program. A head that mixes fewer tokens than its values have dimensions has, as a rule, no
 other weights with the same mixture.
 """
 
@@ -45,7 +45,7 @@ class LeastWeight:
 
 @torch.no_grad()
 def least_weight(model: TransformerModel, encoded: Encoded, words: Bool[Tensor, "batch item"]) -> LeastWeight:
-    """The least share of the words' weight that the given words can have with the very same logits.
+    """The least share of the words' weight that the given words can have with exactly the same logits.
 
     Raises:
         SettingError: where the model has no one-row decoder at this site and scope, so that there is no such mixture.
@@ -108,7 +108,7 @@ def least_of_head(
     (array([0. , 0.5, 0.5]), 1)
     """
     mixing = numpy.concatenate([values.T, numpy.ones((1, len(own)))])
-    # Rows of the same length, so that none is lost to rounding beside a longer one.
+    # Rows of the same length, so that none is lost to rounding next to a longer one.
     scale = numpy.linalg.norm(mixing, axis=1, keepdims=True)
     mixing = mixing / numpy.where(scale > 0, scale, 1.0)
     _, sizes, directions = numpy.linalg.svd(mixing)
@@ -122,9 +122,9 @@ def least_of_head(
 def _moved_along(
     own: Float[numpy.ndarray, " token"], free: Float[numpy.ndarray, "way token"], cost: Float[numpy.ndarray, " token"]
 ) -> Float[numpy.ndarray, " token"]:
-    """The weights of least cost that differ from the own by a sum of the free directions, so by rounding from no other.
+    """The weights of least cost that differ from the model's own by a sum of the free directions, up to rounding.
 
-    A linear programme over how far to go along each direction, such that no weight turns negative.
+    A linear program over how far to go along each direction, such that no weight turns negative.
     """
     # Imported here because it is slow to import.
     from scipy.optimize import linprog

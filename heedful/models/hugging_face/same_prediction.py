@@ -1,7 +1,7 @@
-"""Attention that is far from a transformer's own and gives the same answer: witnesses, decoded by the model.
+"""Attention that is far from a transformer's own and gives the same prediction: witnesses, decoded by the model.
 
 After the last layer's attention a transformer is not linear, so what `heedful.exact` solves is bounded here: an
-attention on two words, found by bisection, or by whatever search is run beside it, shows that the largest divergence
+attention on two words, found by bisection, or by an additional search, shows that the largest divergence
 is at least its own. Other attention is the same in every head, so that its mean over heads is what it says.
 """
 
@@ -28,7 +28,7 @@ class FirstChange:
     """The shortest prefix of each ranking whose erasure changes the decision.
 
     Args:
-        count: how many words it has; NaN where no prefix short of the whole text does.
+        count: how many words it has; NaN if no prefix short of the whole text does.
         mass: the attention that it has.
         evaluated: how many attentions were decoded for each text.
     """
@@ -45,7 +45,7 @@ def first_changes(
     orders: Int[Tensor, "text ranking item"],
     texts: Int[Tensor, " text"] | None = None,
 ) -> FirstChange:
-    """What is erased by each ranking, word by word, until the decision changes; what remains is renormalised.
+    """What is erased by each ranking, word by word, until the decision changes; what remains is renormalized.
 
     Prefixes are evaluated shortest first, several rankings at once, and no further than needed.
 
@@ -106,7 +106,7 @@ def _first_flips(
 
 
 PAIRS = 4
-"""Pairs of words tried for each text and each end of what counts as the same answer."""
+"""Pairs of words tried for each text and each end of what counts as the same prediction."""
 STEPS = 24
 """Halvings of the share of the first word: it is then known to 6e-8."""
 MARGIN = 1e-6
@@ -120,12 +120,12 @@ Search = Callable[
     ],
     Float[Tensor, "batch candidate item"],
 ]
-"""From what the model answers under any attention, its own attention and the allowed words: candidates."""
+"""Candidates, from the model's predictions under any attention, its own attention and the allowed words."""
 
 
 @dataclass(frozen=True)
 class OtherAttention:
-    """The most different attention that was found to give the same answer.
+    """The adversarial attention that was found: the farthest one that keeps the prediction.
 
     Args:
         js: its divergence from the model's own; 0 where none was found: a lower bound on the largest.
@@ -150,7 +150,7 @@ def most_different(
     allowed: Bool[Tensor, "batch item"] | None = None,
     search: Search | None = None,
 ) -> OtherAttention:
-    """The most different attention with a prediction within eps: on one word, on two, or of the search's candidates.
+    """The adversarial attention, with a prediction within eps: on one word, on two, or of the search's candidates.
 
     With all weight on a single word i the log odds of the decision are s_i. Between a word below a level and one above
     it some share of the two meets the level exactly, by continuity; bisection finds it. Levels are the ends of what
@@ -159,7 +159,7 @@ def most_different(
 
     Args:
         allowed: the words that may have weight; None: all.
-        search: run beside the bisection; the larger divergence counts.
+        search: run in addition to the bisection; the larger divergence counts.
     """
     items = seen.encoded.items
     allowed = items if allowed is None else allowed & items
@@ -237,7 +237,7 @@ def _promising_pairs(
     level: Float[Tensor, " batch"],
     allowed: Bool[Tensor, "batch item"],
 ) -> tuple[Int[Tensor, "batch pair"], Int[Tensor, "batch pair"]]:
-    """Words below and above the level, in pairs, the most promising first; the same word twice where there is none."""
+    """Words below and above the level, in pairs, the most promising first; the same word twice if there is no pair."""
     at = level[:, None]
     below, above = allowed & (odds < at), allowed & (odds > at)
     first, second = odds[:, :, None], odds[:, None]

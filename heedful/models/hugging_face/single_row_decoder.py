@@ -1,7 +1,7 @@
 """The one-row decoder: where the classifier reads one row, another attention costs one token through the last block.
 
-The row's context is affine in its weights, u = special + sum over words of weight x value in each head, and all that
-follows (projection, norms, feed-forward, pooler, classifier) acts on that row alone. So the values of the last layer
+The row's context is affine in its weights, u = special + sum over words of weight x value in each head, and everything
+afterwards (projection, norms, feed-forward, pooler, classifier) acts on that row alone. So the values of the last layer
 and the row that enters it are kept, and for each other attention a single token is sent through the last block.
 """
 
@@ -28,8 +28,8 @@ class RowState:
 
     Args:
         weights: what the row gives to each token.
-        values: of each token.
-        owner: the number of the word that each token belongs to; -1 for special tokens and padding.
+        values: values of each token.
+        owner: index of the word that each token belongs to; -1 for special tokens and padding.
         count: how many words the longest text has.
         entering: the row as it enters the last block.
         earlier: the row's context in each other attention call of the last block (a decoder's self-attention).
@@ -85,7 +85,7 @@ class RowState:
         """What is mixed into the row when the weights of its words are changed so.
 
         Args:
-            change: of each text, or several of each: those of the first text come first.
+            change: change of each text, or several per text: those of the first text come first.
         """
         batch, several = len(self.words), len(change.factor) // len(self.words)
         changed, is_left = change.apply(self.words.repeat_interleave(several, 0)[:, :, None])
@@ -143,7 +143,7 @@ class RowRecorder(AttentionHook):
 
 
 class _Injecting(AttentionHook):
-    """A listener that puts given contexts in the place of what the calls of the last block mix."""
+    """A hook that replaces what the calls of the last block mix with given contexts."""
 
     def __init__(self, contexts: tuple[Float[Tensor, "batch _ _"], ...]):
         self.contexts = contexts
@@ -173,17 +173,17 @@ class SingleRowDecoder:
         return self.block.register_forward_pre_hook(keep, with_kwargs=True)
 
     def logits(self, state: RowState, change: Intervention) -> Float[Tensor, "variant classes"]:
-        """What the network answers when the weights of the row's words are changed so.
+        """The logits of the network when the weights of the row's words are changed so.
 
         Args:
-            change: of each text, or several of each: those of the first text come first.
+            change: change of each text, or several per text: those of the first text come first.
         """
         return self.logits_of(state, state.context(change))
 
     def logits_of(
         self, state: RowState, context: Float[Tensor, "variant head size"]
     ) -> Float[Tensor, "variant classes"]:
-        """What the network answers when that is mixed into the row."""
+        """The logits of the network when this context is mixed into the row."""
         several = len(context) // len(state.token)
         contexts = (*(part.repeat_interleave(several, 0) for part in state.earlier), context)
         entering = state.entering.to(self.dtype).repeat_interleave(several, 0)[:, None]
@@ -201,7 +201,7 @@ class SingleRowDecoder:
 
 
 class _Blank(nn.Module):
-    """In the place of a table of token embeddings: what enters the block is put in its place anyway."""
+    """Replaces a table of token embeddings, since the block's input is set directly."""
 
     def __init__(self, size: int):
         super().__init__()

@@ -14,7 +14,7 @@ from heedful.models.hugging_face.attention_hooks import AttentionHook, CallWeigh
 from heedful.models.hugging_face.network import Inputs, Network
 
 TOO_LOUD = 10.0
-"""Size of the vectors that are put in the place of padding, so that any influence shows."""
+"""Size of the vectors that replace padding, so that any influence shows."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class ReadRows:
     """Which rows of the last attention call the classifier reads: one of each text, or several.
 
     Args:
-        place: of the one row: from the start of the text, or, if negative, from its end; None: several rows.
+        place: position of the one row: from the start of the text, or, if negative, from its end; None: several rows.
     """
 
     place: int | None
 
     def of(self, mask: Bool[Tensor, "batch time"]) -> Int[Tensor, " batch"] | None:
-        """The one row of each text; None where there are several."""
+        """The one row of each text; None if there are several."""
         if self.place is None:
             return None
         count = mask.sum(1)
@@ -56,7 +56,7 @@ class ModelStructure:
     """What was found out.
 
     Args:
-        padding_is_ignored: whether a text's logits stay what they are beside longer texts; where not, only texts of
+        padding_is_ignored: whether a text's logits stay what they are next to longer texts; if not, only texts of
             the same length are run together.
         is_time_first: whether the last block takes time before batch.
     """
@@ -212,7 +212,7 @@ def _rule(rows: Sequence[list[int]], texts: Sequence[Inputs]) -> ReadRows:
 
 
 def _ignores_padding(network: Network, longer: Inputs, shorter: Inputs) -> bool:
-    """Whether the shorter text's logits are the same beside the longer one, whatever stands in the place of padding."""
+    """Whether the shorter text's logits are the same next to the longer one, whatever replaces padding."""
     if not network.has_padding:
         return False
     tokens, mask = _padded(longer, shorter)
@@ -220,8 +220,8 @@ def _ignores_padding(network: Network, longer: Inputs, shorter: Inputs) -> bool:
     noise = TOO_LOUD * torch.randn(embedded.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     embedded = embedded.where(mask[..., None], noise.to(embedded))
     with torch.no_grad():
-        alone, beside = network.logits(shorter), network.logits(Inputs(tokens, mask, embedded))[1:]
-    return bool(((alone - beside).abs() <= rounding(alone)).all())
+        alone, together = network.logits(shorter), network.logits(Inputs(tokens, mask, embedded))[1:]
+    return bool(((alone - together).abs() <= rounding(alone)).all())
 
 
 def _padded(longer: Inputs, shorter: Inputs) -> tuple[Int[Tensor, "2 time"], Bool[Tensor, "2 time"]]:

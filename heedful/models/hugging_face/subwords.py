@@ -17,7 +17,7 @@ WORD_MARKS = ("\u0120", "\u2581")
 
 
 def encode(tokenizer: FastTokenizer, text: str, second: str | None = None, most: int | None = None) -> Any:
-    """A text, or a pair of texts, as the tokenizer cuts it: at so many tokens, or nowhere."""
+    """A text, or a pair of texts, as the tokenizer splits it, truncated to `most` tokens if given."""
     cut: dict[str, Any] = (
         {"truncation": "longest_first", "max_length": most} if most is not None else {"truncation": False}
     )
@@ -30,7 +30,7 @@ class Window:
 
     Args:
         pieces: their ids, special tokens among them.
-        owner: the number of the text's word that each piece belongs to; -1 for special tokens.
+        owner: index of the text's word that each subword token belongs to; -1 for special tokens.
     """
 
     pieces: tuple[int, ...]
@@ -111,7 +111,7 @@ class TokenizedText:
 
     Args:
         tokens: id + vocabulary size x segment.
-        owner: the number of the word that each token belongs to; -1 for special tokens.
+        owner: index of the word that each token belongs to; -1 for special tokens.
         words: as they are written, those of a pair's second text after those of the first.
         spans: the [start, end) characters of each word in its text.
         second: how many of the words are of the first text.

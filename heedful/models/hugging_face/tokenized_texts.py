@@ -1,4 +1,4 @@
-"""Texts, or pairs of texts, as batches for a transformer: all that an audit needs beside the model."""
+"""Texts, or pairs of texts, as batches for a transformer: all that an audit needs in addition to the model."""
 
 import re
 from collections import Counter
@@ -32,7 +32,7 @@ class ReadTexts:
 
     Args:
         chosen: which of the given texts are read; those without any word are not.
-        batches: of these, each read when it is its turn, texts of similar length together; `Batch.index` says which of
+        batches: batches of these, each read when needed, texts of similar length together; `Batch.index` says which of
             the given each is.
         examples: the given texts, those that are read with the words that attention is shown over.
         cut, empty: how many are longer than the model reads, and how many have no word.
@@ -58,7 +58,7 @@ def read_texts(
     """The texts as batches, with what was done to them.
 
     Args:
-        classes: of each text, as the model numbers them (`match_labels`).
+        classes: class of each text, as the model numbers them (`match_labels`).
         examples: the same texts as the data has them, whose rows, ids and rationales are kept.
         chosen: the texts to read; None: all.
     """
@@ -108,7 +108,7 @@ def text_of(example: Example) -> Text:
 
 
 def read_text(reader: TextReader, text: Text, number: int) -> TokenizedText:
-    """The text as tokens and words; refused where it holds what is no character."""
+    """The text as tokens and words; raises if it contains invalid characters."""
     first, second = (text, None) if isinstance(text, str) else text
     for written in (first, second or ""):
         if any("\ud800" <= character <= "\udfff" for character in written):
@@ -117,7 +117,7 @@ def read_text(reader: TextReader, text: Text, number: int) -> TokenizedText:
 
 
 def by_length(lengths: dict[int, int]) -> list[list[int]]:
-    """The numbers of all texts, shortest first, in batches that hold so many texts and tokens at most.
+    """The indices of all texts, shortest first, in batches with limited numbers of texts and tokens.
 
     >>> by_length({7: 3, 2: 5000, 4: 2, 9: 4000})
     [[4, 7], [9], [2]]
@@ -152,7 +152,7 @@ def _first(text: Text) -> str:
 
 
 def _example(tokenized: TokenizedText, text: Text, label: int, known: Example) -> Example:
-    """The text with the words that attention is shown over; marks of people go to the words that they touch."""
+    """The text with the words that attention is shown over; rationales apply to the words that they touch."""
     query = () if isinstance(text, str) else (text[1],)
     spans = spans_in(_first(text), known.tokens) if known.rationale is not None else None
     marks = None if spans is None else _marked(tokenized, spans, known.rationale or ())
@@ -172,7 +172,7 @@ def _marked(tokenized: TokenizedText, spans: Sequence[Span], positions: Sequence
 
 
 def _with_marks(batch: Batch, examples: Sequence[Example]) -> Batch:
-    """The batch with what each annotator marked, beside the tokens of the marked words."""
+    """The batch with each annotator's rationale, as a mask over the tokens of the marked words."""
     word_ids = batch.tokens if batch.sentence is None else batch.sentence
     rows: list[Tensor | None] = [None] * len(examples)
     for row, example in enumerate(examples):
@@ -182,11 +182,11 @@ def _with_marks(batch: Batch, examples: Sequence[Example]) -> Batch:
     return replace(batch, marks=pad_marks(rows, word_ids.shape[1]).to(batch.tokens.device))
 
 
-# Texts with other words in the place of some, read anew: a word may have more pieces than the one it replaces.
+# Texts with some words replaced, read again: a word can have more subword tokens than the one it replaces.
 
 
 def with_words(text: Text, tokenized: TokenizedText, new: Mapping[int, str]) -> Text:
-    """The text with new words written in the place of others, by their positions."""
+    """The text with some words replaced, by their positions."""
     parts = [text] if isinstance(text, str) else list(text)
     for position in sorted(new, reverse=True):
         start, end = tokenized.spans[position]
@@ -201,7 +201,7 @@ def with_words(text: Text, tokenized: TokenizedText, new: Mapping[int, str]) -> 
 # The words of texts by number, for what is counted over words: a transformer's own vocabulary is one of pieces.
 
 UNKNOWN = -1
-"""The number of a word that is not in the vocabulary, and of places without a word."""
+"""The token ID of a word that is not in the vocabulary, and of positions without a word."""
 
 
 @dataclass(frozen=True)
@@ -222,11 +222,11 @@ class WordVocabulary:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The number of each word."""
+        """The index of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     def of_items(self, batch: Batch, examples: Sequence[Example]) -> Int[Tensor, "batch item"]:
-        """The number of each word of the batch.
+        """The index of each word of the batch.
 
         Args:
             examples: all texts that were read, which `batch.index` numbers.
@@ -251,7 +251,7 @@ class WordVocabulary:
         return counts
 
 
-# The words of a transformer's items: their numbers in a vocabulary, and texts written anew with others.
+# The words of a transformer's items: their numbers in a vocabulary, and texts rewritten with others.
 
 
 @dataclass(frozen=True)
@@ -269,11 +269,11 @@ class TextWords:
     vocabulary: WordVocabulary
 
     def numbers(self, batch: Batch) -> Int[Tensor, "batch item"]:
-        """The number of each word in the vocabulary; -1 where there is none."""
+        """The index of each word in the vocabulary; -1 if it has none."""
         return self.vocabulary.of_items(batch, self.examples)
 
     def rewritten(self, batch: Batch, words: Sequence[Mapping[int, str]]) -> tuple[Batch, Bool[Tensor, " batch"]]:
-        """The batch with new words in the place of others, by position; and the texts in which that could be done.
+        """The batch with some words replaced, by position; and the texts in which this was possible.
 
         A text that is not cut into the same number of words afterwards keeps its own, so that attention before and
         after is over the same items.
@@ -310,9 +310,9 @@ class MatchedLabels:
     """Which class each label of the data is.
 
     Args:
-        classes: of each label, in the data's order.
-        names: of each class, in the order of the logits: as the data writes it, where it has the class.
-        note: what the user should know of the match; empty where the names are the same.
+        classes: class of each label, in the data's order.
+        names: name of each class, in the order of the logits: as the data writes it, where it has the class.
+        note: what the user should know of the match; empty if the names are the same.
     """
 
     classes: tuple[int, ...]
@@ -323,7 +323,7 @@ class MatchedLabels:
 def match_labels(
     model_labels: Sequence[str], data_labels: Sequence[str], renamed: Mapping[str, str] | None = None
 ) -> MatchedLabels:
-    """The class of each label: of the same name, but for case, spaces, hyphens and underscores.
+    """The class of each label: of the same name, except for case, spaces, hyphens and underscores.
 
     A label that is a number, where all are, is the class of that number. The data may lack some classes, not have more.
 

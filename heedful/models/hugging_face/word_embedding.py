@@ -14,7 +14,7 @@ from heedful.models.hugging_face.pretrained_modules import piece_reader, pretrai
 from heedful.models.hugging_face.subwords import PieceReader
 from heedful.settings import NetworkSettings
 
-# Word vectors from a pretrained transformer, in the place of an embedding: what the encoder `hf:` reads.
+# Word vectors from a pretrained transformer, instead of an embedding: what the encoder `hf:` reads.
 
 SYMBOLS = (PAD, START, END)
 """Tokens that are no words: the transformer has symbols of its own around a text."""
@@ -89,7 +89,7 @@ class PretrainedWords(nn.Module):
 
 
 def check_vocabulary(vocabulary: int | Sequence[str], encoder: str) -> Sequence[str]:
-    """The words themselves, which a transformer reads; refused where only their number is given."""
+    """The words themselves, which a transformer reads; raises if only their count is given."""
     if isinstance(vocabulary, int):
         raise SettingError(
             f"vocabulary must be the words themselves for the encoder {encoder}, which reads them; it was {vocabulary}."

@@ -116,7 +116,7 @@ def test_evidences_outside_of_their_document_are_counted(tmp_path):
 
 def test_documents_of_another_data_set_are_refused(tmp_path):
     splits = usual(train=[annotation("pos_1.txt", *((90 + n, 95 + n) for n in range(9))), annotation("neg_1.txt")])
-    with pytest.raises(DataError, match="9 of 11 are empty or lie outside .*documents of another data set"):
+    with pytest.raises(DataError, match="9 of 11 are empty or lie outside .*documents of another dataset"):
         load(write(tmp_path, splits))
 
 
@@ -152,7 +152,7 @@ def test_a_folder_of_another_kind_is_refused_with_what_it_must_have(tmp_path):
     with pytest.raises(DataError, match=r"must have docs/ \(or docs.jsonl\) and train.jsonl"):
         load(DataSettings(source=str(tmp_path)))
     data = write(tmp_path / "a", {name: part for name, part in usual().items() if name != "val"})
-    with pytest.raises(DataError, match=r"there is no .*val.jsonl: ERASER's data sets have train.jsonl, val.jsonl"):
+    with pytest.raises(DataError, match=r"there is no .*val.jsonl: ERASER's datasets have train.jsonl, val.jsonl"):
         load(data)
 
 

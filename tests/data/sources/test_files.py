@@ -36,7 +36,7 @@ def test_one_file_is_split_by_the_shares_with_labels_in_proportion(tmp_path):
     assert sorted(texts(loaded.train + loaded.dev + loaded.test)) == sorted(row["text"] for row in rows(90))
     for split in (loaded.train, loaded.dev, loaded.test):
         assert abs(Counter(example.label for example in split)[0] / len(split) - 2 / 3) < 0.06
-    assert loaded.notes[1:] == ("9 texts of train taken for dev", "18 texts of train taken for test")
+    assert loaded.notes[1:] == ("9 train texts moved to dev", "18 train texts moved to test")
 
 
 def test_the_seed_decides_the_split(tmp_path):
@@ -87,10 +87,10 @@ def test_a_folder_has_a_file_a_split(tmp_path, name):
 def test_what_a_folder_lacks_is_taken_from_training(tmp_path):
     loaded = dataset(folder_of(tmp_path / "no-dev", train=rows(60), test=rows(7, 200)))
     assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (54, 6, 7)
-    assert "6 texts of train taken for dev" in loaded.notes
+    assert "6 train texts moved to dev" in loaded.notes
     loaded = dataset(folder_of(tmp_path / "no-test", train=rows(60), dev=rows(7, 200)))
     assert (len(loaded.train), len(loaded.dev), len(loaded.test)) == (48, 7, 12)
-    assert "12 texts of train taken for test" in loaded.notes
+    assert "12 train texts moved to test" in loaded.notes
 
 
 def test_a_folder_without_training_texts_is_refused(tmp_path):

@@ -37,7 +37,7 @@ def test_every_file_that_decides_is_part_of_it(encoder, name):
 def test_files_that_are_gone_are_named(encoder):
     before = files_fingerprint(encoder)
     shutil.rmtree(encoder.removeprefix("hf:"))
-    with pytest.raises(StoreError, match=r"whose files are not at hand: .*there is no folder.* Put them back"):
+    with pytest.raises(StoreError, match=r"whose files are missing: .*there is no folder.* Put them back"):
         verify_fingerprint(encoder, before)
 
 
@@ -48,7 +48,7 @@ def test_a_model_that_the_hub_does_not_give_is_named(monkeypatch):
         raise OSError("offline")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refused)
-    with pytest.raises(StoreError, match="model no-such/model is no folder here, and cannot be had .*: offline"):
+    with pytest.raises(StoreError, match="model no-such/model is not a folder here, and cannot be loaded .*: offline"):
         files_fingerprint("hf:no-such/model")
 
 
@@ -80,7 +80,7 @@ def test_without_either_it_is_not_at_hand(monkeypatch):
     monkeypatch.delenv("HEEDFUL_MINILM", raising=False)
     monkeypatch.setattr(model_files, "find_spec", lambda name: None)
     assert not has_minilm()
-    with pytest.raises(StoreError, match="MiniLM is not at hand; set HEEDFUL_MINILM to a folder"):
+    with pytest.raises(StoreError, match="MiniLM is not installed; set HEEDFUL_MINILM to a folder"):
         model_folder("minilm")
 
 
