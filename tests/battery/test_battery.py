@@ -81,7 +81,8 @@ def is_drawn(name: str, measure: str) -> bool:
 
 @pytest.mark.parametrize("name", BATTERY)
 def test_padding_and_neighbours_change_nothing(name):
-    """What is drawn at random may differ; all else must not."""
+    """What is drawn at random may differ; all else must not, except digits of parts of texts, read in float32."""
+    tolerance = 1e-6 if name == "comprehensiveness_sufficiency" else 1e-9
     for kind in ["token-wise", "query"]:
         together = found(name, kind)
         batch = make_batch(KINDS[kind].get("has_query", False))
@@ -89,7 +90,9 @@ def test_padding_and_neighbours_change_nothing(name):
             alone = run(name, evidence_of(kind, cut(batch, [row], length)))
             for measure, value in together.values.items():
                 if not is_drawn(name, measure):
-                    torch.testing.assert_close(value[row], alone.values[measure][0], atol=1e-9, rtol=0, equal_nan=True)
+                    torch.testing.assert_close(
+                        value[row], alone.values[measure][0], atol=tolerance, rtol=0, equal_nan=True
+                    )
 
 
 def test_a_text_of_one_item_is_undefined():

@@ -2,7 +2,7 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
-from heedful.attribution.leave_one_out import leave_one_out
+from heedful.attribution.leave_one_out import leave_one_out_to_rank
 from heedful.battery import BATTERY, Evidence
 from heedful.models.trace import trace
 from support.by_hand import evidence_by_hand, findings_of, sigmoid
@@ -65,9 +65,9 @@ def test_deletions_are_encoded_once_for_all_tests(monkeypatch):
 
     def counted(*given, **named):
         calls.append(1)
-        return leave_one_out(*given, **named)
+        return leave_one_out_to_rank(*given, **named)
 
-    monkeypatch.setattr("heedful.battery.evidence.leave_one_out", counted)
+    monkeypatch.setattr("heedful.battery.evidence.leave_one_out_to_rank", counted)
     for name in ("leave_one_out_agreement", "sign", "redundancy", "comprehensiveness_sufficiency"):
         BATTERY[name].function(evidence, torch.Generator().manual_seed(0))
     assert calls == [1]
