@@ -9,7 +9,10 @@ import torch
 from torch import nn
 
 from heedful.attribution import recurrent_step
-from heedful.attribution.leave_one_out import leave_one_out, states_beside_gap
+from heedful.attribution.leave_one_out import leave_one_out, leave_one_out_to_rank, states_beside_gap
+from heedful.attribution.variants import variant_reader
+from heedful.measures import total_variation_distance
+from heedful.measures.ranking import ties_within
 from heedful.models.attention_model import LinearAttentionModel, build_model
 from heedful.models.encoders import ENCODERS, FLAT
 from heedful.models.encoders.cnn import Cnn
@@ -421,3 +424,26 @@ def test_states_beside_a_gap_are_those_of_the_shortened_text(kernels):
                 actual = near.get(place - gap, seen.encoded.hidden)[row, place]
                 torch.testing.assert_close(actual, state, atol=1e-14, rtol=0)
     assert seen.encoded.hidden.shape[1] == TIME
+
+
+def test_float32_decides_no_rank_and_no_tie():
+    """Words of little effect, some of them twice: read in float32 alone, some ranks are others."""
+    torch.manual_seed(0)
+    model = build_model(NetworkSettings(encoder="bilstm", embed_size=8, hidden_size=8), 30, 2).double().eval()
+    tokens = torch.randint(4, 12, (24, 40))
+    mask = torch.arange(40) < torch.randint(20, 41, (24, 1))
+    batch = Batch(torch.arange(24), tokens * mask, mask, mask, torch.zeros(24, dtype=torch.long))
+    with torch.no_grad():
+        seen = trace(model, batch)
+    exact, quick = variant_reader(model, seen), variant_reader(model, seen, torch.float32)
+
+    def ranks(logits):
+        lost = total_variation_distance(logits.softmax(-1), seen.logits.softmax(-1)[:, None].expand_as(logits))
+        return ties_within(lost.masked_fill(~mask, 0.0), mask)
+
+    wanted = ranks(leave_one_out(model, seen, reader=exact))
+    found = leave_one_out_to_rank(model, seen, exact, quick)
+    assert torch.equal(ranks(found), wanted)
+    assert not torch.equal(ranks(leave_one_out(model, seen, reader=quick)), wanted)
+    torch.testing.assert_close(found, leave_one_out(model, seen, reader=exact), atol=1e-5, rtol=0, equal_nan=True)
+    assert not torch.equal(found.nan_to_num(), leave_one_out(model, seen, reader=exact).nan_to_num())
