@@ -95,10 +95,10 @@ def _of_python(text: str) -> Iterator[str]:
             inside |= set(node.values)
             parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
             yield from _joined("".join(map(str, parts)))
+    skipped = exempt | inside
     for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if is_text and not SELECTOR.match(node.value) and node not in exempt and node not in inside:
-            yield from _joined(textwrap.dedent(node.value))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
+            yield from () if SELECTOR.match(node.value) else _joined(textwrap.dedent(node.value))
     block, last = [], -1
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
