@@ -34,7 +34,7 @@ myst_links_external_new_tab = False
 
 nitpicky = True
 nitpick_ignore_regex = [("py:(class|obj|data)", ".*")]
-"""Types in signatures are linked only where they have an entry; every link that somebody wrote must lead somewhere."""
+"""Types in signatures are linked only where they have an entry; every written link must lead somewhere."""
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"

@@ -35,11 +35,11 @@ from support.by_hand import findings_of
 
 WHEN = {
     "default": "in every audit",
-    "deep": "with `--deep`, or where named in `--tests`",
-    "named": "only where named in `--tests`",
+    "deep": "with `--deep`, or if named in `--tests`",
+    "named": "only if named in `--tests`",
 }
 COMPANIONS = {
-    "uniform_retrained": "with `--deep`: trains a model with uniform attention beside the audited one",
+    "uniform_retrained": "with `--deep`: trains a model with uniform attention, to compare with the audited one",
     "seeds": "in every audit of several seeds (`--seeds`, three by default)",
     "adversarial_models": "with `--deep`: trains models against the audited one (`--adversaries`)",
 }
@@ -47,7 +47,7 @@ COMPANIONS = {
 WORDS = ("dull", "start", ",", "great", "ending")
 LOGITS = (-2.0, 0.0, 0.0, 3.0, 0.5)
 WEIGHTS = (0.10, 0.05, 0.05, 0.60, 0.20)
-"""The text of the examples: what each word says for *good*, and its attention."""
+"""The text of the examples: each word's contribution to *good*, and its attention."""
 NOT_BY_HAND = {
     "token_scores",
     "word_substitution",
@@ -81,7 +81,7 @@ def generated_pages() -> Pages:
 
 
 def read_notes() -> Notes:
-    """What tests.toml says of each test."""
+    """The notes of tests.toml on each test."""
     return tomllib.loads((DOCS / "tests.toml").read_text(encoding="utf-8"))
 
 
@@ -92,7 +92,7 @@ def all_tests() -> dict[str, BatteryTest]:
 
 
 def test_pages() -> Pages:
-    """A page for each test, and one that lists them by what they ask."""
+    """A page for each test, and one that lists the tests by group."""
     notes = read_notes()
     tests = all_tests()
     pages = {f"tests/{name}.md": test_page(name, test, notes.get(name, {})) for name, test in tests.items()}
@@ -114,7 +114,7 @@ def test_page(name: str, test: BatteryTest, notes: Notes) -> str:
 
 def _questions(questions: Sequence[Question], notes: Mapping[str, Notes]) -> Iterator[str]:
     if not questions:
-        yield "It asks nothing of the verdict: what it measures is drawn, or stands beside what does."
+        yield "This test has no line in the verdict. Its results are in the rows, and some are drawn in figures."
     for question in questions:
         own = notes.get(question.name, {})
         yield f"**{question.wording('word')}**"
@@ -142,7 +142,7 @@ def _example(name: str) -> list[str]:
     command = f"    heedful audit mock-1 --tests {name}"
     if name in NOT_BY_HAND:
         return ["## Example", command]
-    words = table(["", *WORDS], [["says for *good*", *map(str, LOGITS)], ["attention", *map(str, WEIGHTS)]])
+    words = table(["", *WORDS], [["contribution to *good*", *map(str, LOGITS)], ["attention", *map(str, WEIGHTS)]])
     found = findings_of(name, LOGITS, WEIGHTS)
     rows = [[f"`{measure}`", format_number(value, decimals=3)] for measure, value in found.items() if value == value]
     more = f"The first {MOST_SHOWN} of {len(rows)} measures." if len(rows) > MOST_SHOWN else ""
@@ -157,7 +157,7 @@ def _example(name: str) -> list[str]:
 
 
 def _tests_index(tests: Mapping[str, BatteryTest]) -> str:
-    parts = ["# Tests of attention", "One page a test: what it asks, how it is computed, what it costs."]
+    parts = ["# Tests of attention", "Each test has a page: its question, how it is computed, and its cost."]
     for group, asks in GROUPS.items():
         rows = [
             [f"[{name}]({name}.md)", question.wording("word")]
@@ -169,7 +169,7 @@ def _tests_index(tests: Mapping[str, BatteryTest]) -> str:
     silent = [
         [f"[{name}]({name}.md)", _first_line(test.function)] for name, test in tests.items() if not test.questions
     ]
-    parts += ["## Measured beside", table(["test", "what it measures"], silent), _toctree(tests)]
+    parts += ["## Measured in addition", table(["test", "what it measures"], silent), _toctree(tests)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -178,8 +178,8 @@ def method_pages() -> Pages:
     pages = {f"methods/{name}.md": method_page(name, method) for name, method in METHODS.items()}
     rows = [[f"[{name}]({name}.md)", _first_line(method.loss)] for name, method in METHODS.items()]
     about = (
-        "What each minimises, one number a text. `--method NAME` chooses one; `python benchmarks/methods.py` times an "
-        "epoch of each."
+        "The loss of each training method, one number per text. `--method NAME` chooses one; `python "
+        "benchmarks/methods.py` measures the time of an epoch of each."
     )
     parts = ["# Training methods", about, table(["method", "loss"], rows), _toctree(METHODS)]
     return pages | {"methods/index.md": "\n\n".join(parts) + "\n"}
@@ -195,7 +195,7 @@ def method_page(name: str, method: Method) -> str:
         ["trains", "all parameters" if method.trains == "all" else "attention alone"],
         [
             "keeps the epoch",
-            "best by the run's metric" if method.selects == "metric" else "of the lowest loss of its own",
+            "best by the run's metric" if method.selects == "metric" else "with the lowest loss of this method",
         ],
         ["begins with plain training", f"for {method.honest_epochs} epochs" if method.honest_epochs else "no"],
         ["needs a reference run", "yes" if method.needs_reference else "no"],
@@ -217,8 +217,8 @@ def method_page(name: str, method: Method) -> str:
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, as `--help` has them."""
-    parts = ["# Commands", "`heedful COMMAND --help` says the same in the terminal."]
+    """Every command with its arguments and options, as in `--help`."""
+    parts = ["# Commands", "`heedful COMMAND --help` prints the same in the terminal."]
     for name, command in _commands(typer.main.get_command(app), "heedful"):
         rows = [
             [_names(parameter), parameter.help or ""]

@@ -87,7 +87,7 @@ def test_a_test_is_one_file_one_line_and_a_figure(changed, tmp_path):
     output = run(changed, "-m", "heedful", "audit", "mock-1", "--encoder", "average", *small, *tests, *places)
     assert "Do the top words alone give the" in " ".join(output.split())
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-    assert "answers stand; on as many words at random" in " ".join(page.split()) and "Only the top words" in page
+    assert "predictions stand; on as many random words" in " ".join(page.split()) and "Only the top words" in page
 
 
 @pytest.mark.slow

@@ -174,8 +174,8 @@ def test_a_wrong_command_is_noticed(command, message):
     assert message in message_of(caught.value)
 
 
-def test_the_readme_names_every_part_of_the_package():
-    tree = read(ROOT / "README.md")
+def test_the_tree_names_every_part_of_the_package():
+    tree = read(DOCS / "architecture.md").partition("## The tree")[2].partition("\n## ")[0]
     parts = {path.name for path in (ROOT / "heedful").iterdir() if not path.name.startswith(("_", "py.typed"))}
     missing = [part for part in parts if part not in tree and f"{part}/" not in tree]
     assert missing == []

@@ -54,7 +54,7 @@ OTHER_LINES = {
 
 TINY = ["--epochs", "5", "--set", "network.embed_size=8", "--set", "network.hidden_size=8"]
 COLUMNS = ["--text", "review", "--label", "stars"]
-KEY = re.compile(r"\b(KEY|3f9a|77c1|81c2)\b")
+KEY = re.compile(r"\b(KEY|3f9a|77c1|81c2|[0-9a-f]{16})\b")
 """What pages write for the key of a finished run."""
 
 

@@ -81,6 +81,11 @@ def test_every_page_of_a_paper_is_of_a_study_and_what_is_kept_is_current():
     assert stale == [], "run `python docs/generate.py`"
 
 
+def test_the_debate_has_every_test_that_explains_the_answer():
+    linked = set(re.findall(r"generated/tests/(\w+)\.md", text_of(DOCS / "debate.md")))
+    assert {name for name, test in generate.all_tests().items() if test.questions} <= linked
+
+
 def test_what_is_noted_of_tests_is_of_tests_that_there_are():
     tests, notes = generate.all_tests(), generate.read_notes()
     assert set(notes) <= set(tests)

@@ -1,7 +1,7 @@
 """Find phrases that the style guide replaces, in comments, docstrings, strings, Markdown, HTML and JavaScript.
 
 tools/phrases.toml lists the phrases, what to write instead, and how many hits may stay. Code spans, code blocks,
-doctests, quotations and titles do not count; wrapped lines are joined first.
+doctests, quotations, titles and CSS selectors do not count; wrapped lines are joined first.
 
     python tools/prose.py            one line per phrase that occurs too often
     python tools/prose.py NUMBER     every hit of that phrase, with its file
@@ -23,11 +23,13 @@ from html import unescape
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SCOPE = ("heedful", "docs", "README.md")
+SCOPE = ("heedful", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md")
 GENERATED = re.compile(
     r"docs/(studies/|papers/.*\.json|claims\.md|calibration\.md|performance\.md|changelog\.md)|heedful/data/words/"
 )
 SUFFIXES = (".py", ".md", ".html", ".js")
+SELECTOR = re.compile(r"#\w")
+"""A CSS selector, which is code."""
 EXEMPT = {"quote", "title"}
 """Names of arguments and fields whose strings are other people's words."""
 
@@ -95,10 +97,10 @@ def _of_python(text: str) -> Iterator[str]:
             inside |= set(node.values)
             parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
             yield from _joined("".join(map(str, parts)))
+    skipped = exempt | inside
     for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if is_text and node not in exempt and node not in inside:
-            yield from _joined(textwrap.dedent(node.value))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
+            yield from () if SELECTOR.match(node.value) else _joined(textwrap.dedent(node.value))
     block, last = [], -1
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
@@ -125,7 +127,12 @@ def _of_javascript(text: str) -> Iterator[str]:
 
 def prose(name: str) -> str:
     """What people read of a file, one paragraph per line."""
-    text = (ROOT / name).read_text(encoding="utf-8")
+    return _prose(ROOT / name)
+
+
+@cache
+def _prose(place: Path) -> str:
+    text, name = place.read_text(encoding="utf-8"), place.name
     if name.endswith(".py"):
         parts = _of_python(text)
     elif name.endswith(".html"):
