@@ -58,7 +58,7 @@ def divergence(weight: Float[np.ndarray, "*#n item"], other: Float[np.ndarray, "
 SAFETY = 1e-9
 # Rounding alone must not make a class that may just fall to nothing one that may not.
 ALMOST = 1 + 1e-9
-# A divergence that has fallen so far is treated as 0.
+# The logarithm of a probability that has fallen this far is treated as that of 0.
 LONG_FALL = 60.0
 
 
