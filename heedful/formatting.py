@@ -24,12 +24,12 @@ def format_number(value: float | None, *, decimals: int = 2, percent: bool = Fal
     """A number with `decimals` decimals; smaller ones by their exponent, undefined ones as a dash.
 
     >>> format_number(0.4567), format_number(0.4567, percent=True), format_number(1.8e-8), format_number(None)
-    ('0.46', '45.7 %', '1.8e-08', '–')
+    ('0.46', '45.7%', '1.8e-08', '–')
     """
     if value is None or not math.isfinite(value):
         return UNDEFINED
     if percent:
-        return f"{100 * value:z.1f} %"
+        return f"{100 * value:z.1f}%"
     if value != 0 and abs(value) < 0.5 * 10**-decimals:
         return f"{value:.1e}"
     return f"{value:z.{decimals}f}" if abs(value) < 10 else f"{value:.1f}"
@@ -39,11 +39,11 @@ def format_interval(low: float | None, high: float | None, *, decimals: int = 2,
     """The two ends of an interval; empty if it is undefined.
 
     >>> format_interval(0.1, 0.25), format_interval(0.1, 0.25, percent=True), format_interval(None, 1.0)
-    ('0.10 to 0.25', '10.0 to 25.0 %', '')
+    ('0.10 to 0.25', '10.0 to 25.0%', '')
     """
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    start = format_number(low, decimals=decimals, percent=percent).removesuffix(" %")
+    start = format_number(low, decimals=decimals, percent=percent).removesuffix("%")
     return f"{start} to {format_number(high, decimals=decimals, percent=percent)}"
 
 

@@ -29,7 +29,7 @@ def test_a_number(value, shown):
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.125, "12.5 %"), (-0.0001, "0.0 %"), (-0.02, "-2.0 %"), (1.0, "100.0 %")]
+    ("value", "shown"), [(0.125, "12.5%"), (-0.0001, "0.0%"), (-0.02, "-2.0%"), (1.0, "100.0%")]
 )
 def test_a_share(value, shown):
     assert format_number(value, percent=True) == shown
@@ -52,12 +52,12 @@ def test_an_interval_without_both_ends_is_empty(low, high):
 
 def test_an_interval():
     assert format_interval(-0.1, 0.25) == "-0.10 to 0.25"
-    assert format_interval(0.1, 0.25, percent=True) == "10.0 to 25.0 %"
+    assert format_interval(0.1, 0.25, percent=True) == "10.0 to 25.0%"
 
 
 def test_an_estimate_without_a_value_has_no_interval():
     assert format_estimate(None, 0.1, 0.2) == UNDEFINED
-    assert format_estimate(0.15, 0.1, 0.2, percent=True) == "15.0 % (10.0 to 20.0 %)"
+    assert format_estimate(0.15, 0.1, 0.2, percent=True) == "15.0% (10.0 to 20.0%)"
 
 
 @pytest.mark.parametrize(

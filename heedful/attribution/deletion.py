@@ -59,7 +59,7 @@ def only_items(
     """The batch of these texts, each with the tokens of the kept items alone; later tokens move up.
 
     Args:
-        owner: the number of the item that each token belongs to; tokens that belong to none stay.
+        owner: index of the item that each token belongs to; tokens that belong to none stay.
         text: which row of the batch each variant is made from.
         keep: True on the items that stay.
     """

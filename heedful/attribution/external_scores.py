@@ -1,4 +1,4 @@
-"""Scores from outside (SHAP, captum, LRP, ferret ...), laid over the words that attention weighs: rankings by name."""
+"""External scores (SHAP, captum, LRP, ferret ...), matched to the words that attention weighs: rankings by name."""
 
 import math
 import re
@@ -33,7 +33,7 @@ MOST_UNMATCHED = 0.5
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 Where = int | Span
-"""The number of a word, or [start, end) characters."""
+"""The index of a word, or [start, end) characters."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def scores_of_table(table: RecordFile, name: str) -> list[TextScores]:
     """The scores in a table, gathered by name and text in the order of their first row.
 
     Args:
-        name: what scores are called where there is no column `name`.
+        name: the name of the scores if there is no column `name`.
     """
     there = {*table.columns}
     if not {"id", "score"} <= there or not ("word" in there or {"start", "end"} <= there):
@@ -102,8 +102,8 @@ def _where(record: Record, place: str) -> Where:
     if word is None:
         given = {name: record[name] for name in ("word", "start", "end") if name in record}
         raise DataError(
-            f"{place}: there must be whole numbers as 'start' and 'end', or as 'word', which is the number of a word "
-            f"from 0; there is {str(given):.80}."
+            f"{place}: there must be whole numbers as 'start' and 'end', or as 'word', which is the index of a word "
+            f"counted from 0; there is {str(given):.80}."
         )
     return word
 
@@ -136,10 +136,10 @@ class TextWords:
     """The words of a text that scores may be of.
 
     Args:
-        number: of the text, as `Batch.index` has it.
+        number: index of the text, as in `Batch.index`.
         id: what files call it.
         count: how many words attention may weigh.
-        spans: the characters of each word; None where they are not known.
+        spans: the characters of each word; None if they are not known.
     """
 
     number: int
@@ -151,7 +151,7 @@ class TextWords:
 
 @dataclass(frozen=True)
 class ExternalScores:
-    """Scores from outside by name and by the number of the text: one for each word.
+    """External scores by name and by the index of the text: one for each word.
 
     Args:
         notes: what was read, and what did not match, for the user to read.
@@ -161,7 +161,7 @@ class ExternalScores:
     notes: tuple[str, ...] = ()
 
     def of_items(self, trace: Trace) -> dict[str, Float[Tensor, "batch item"]]:
-        """The scores of the items of a trace, by name: NaN throughout a text that has none, 0 where there is no item.
+        """The scores of the items of a trace, by name: NaN throughout a text that has none, 0 outside items.
 
         A sentence has the sum of its words' scores.
         """
@@ -171,7 +171,7 @@ class ExternalScores:
 def words_of_examples(examples: Sequence[Example], numbers: Iterable[int]) -> list[TextWords]:
     """The words of these examples of a split.
 
-    A text is called by the file's id column; without one, by the number of its row; without that, by its number.
+    A text is identified by the file's id column; without one, by its row in the file; without that, by its index.
     """
     chosen = [(number, examples[number]) for number in numbers]
     has_ids, has_rows = (all(getattr(e, name) is not None for _, e in chosen) for name in ("id", "row"))
@@ -251,7 +251,7 @@ def _no_text(unknown: Sequence[TextScores], texts: Sequence[TextWords]) -> str:
         (scored.text for scored in unknown), (text.id for text in texts)))  # fmt: skip
     return (
         f"scores must name the audited texts by their ids; none does. They name {theirs or 'none'} ...; the texts are "
-        f"{ours or 'none'} .... (A text's id is its value in the column 'id', or else the number of its row.)"
+        f"{ours or 'none'} .... (A text's id is its value in the column 'id', or else its row in the file.)"
     )
 
 
@@ -269,7 +269,7 @@ def _numbered_at_spaces(given: Sequence[TextScores], by_id: Mapping[str, TextWor
 
 
 def _words_at(where: Where, text: TextWords, scored: TextScores, *, at_spaces: bool) -> Sequence[int] | None:
-    """The words that a score falls on; None for symbols and spaces, which nobody expects to."""
+    """The words that a score falls on; None for symbols and spaces, which are ignored."""
     if isinstance(where, int) and not at_spaces:
         return [where] if 0 <= where < text.count else []
     if text.spans is None:

@@ -40,7 +40,7 @@ def input_gradients(
 
     Args:
         weightings: each attention with the class of each text whose probability is differentiated.
-        graph: of these texts, if there is one already; it is kept.
+        graph: graph of these texts, if there is one already; it is kept.
     """
     embedded, encoded = graph or encoded_graph(model, trace)
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
@@ -52,7 +52,7 @@ def input_gradients(
 
 
 def weight_gradient(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
-    """How the predicted class's probability changes with each attention weight, signed; 0 where there is no item.
+    """How the predicted class's probability changes with each attention weight, signed; 0 outside items.
 
     dp_y / d attention_i = p_y (s_iy - sum over k of p_k s_ik), with s = item_logits - empty_logits, y the prediction.
 
@@ -101,7 +101,7 @@ def _slope(odds: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
 
 
 def gradient_x_input(model: Model, trace: Trace, graph: Graph | None = None) -> Float[Tensor, "batch item"]:
-    """How much each item's embeddings speak for the decision, to first order; signed, 0 where there is no item.
+    """How much each item's embeddings support the prediction, to first order; signed, 0 outside items.
 
     sum over the item's tokens t and dimensions d of (d odds / d embedded[t, d]) embedded[t, d], where odds is the log
     odds of the predicted class.
@@ -110,7 +110,7 @@ def gradient_x_input(model: Model, trace: Trace, graph: Graph | None = None) -> 
     with the embeddings, as in captum, ferret and inseq. Shrikumar et al. (2016, arXiv:1605.01713).
 
     Args:
-        graph: of these texts, if there is one already; it is kept.
+        graph: graph of these texts, if there is one already; it is kept.
     """
     embedded, encoded = graph or encoded_graph(model, trace)
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
@@ -152,12 +152,12 @@ def odds_at(
 def smoothgrad(
     model: Model, trace: Trace, generator: torch.Generator, *, draws: int = 25, share: float = 0.15
 ) -> Float[Tensor, "batch item"]:
-    """As `gradient_x_input` with the mean gradient over noisy embeddings; signed, 0 where there is no item.
+    """As `gradient_x_input` with the mean gradient over noisy embeddings; signed, 0 outside items.
 
     Smilkov et al. (2017, arXiv:1706.03825). Where the model is linear in its embeddings, noise changes nothing.
 
     Args:
-        draws: of the noise, which is normal.
+        draws: number of draws of the noise, which is normal.
         share: its standard deviation, as a share of the distance between a text's smallest and largest number.
     """
     embedded, mask = trace.embedded.detach(), trace.batch.mask[..., None]

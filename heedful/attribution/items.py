@@ -24,7 +24,7 @@ def maps_tokens(trace: Trace) -> bool:
 
 
 def item_of_token(trace: Trace) -> Int[Tensor, "batch time"]:
-    """The number of the item that each token belongs to; -1 for padding, and for tokens that belong to none.
+    """The index of the item that each token belongs to; -1 for padding, and for tokens that belong to none.
 
     A start or end symbol inside a sentence belongs to that sentence; where items are tokens it belongs to none.
     """

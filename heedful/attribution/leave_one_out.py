@@ -25,7 +25,7 @@ def leave_one_out(
     *,
     reader: VariantReader | None = None,
 ) -> Float[Tensor, "batch item classes"]:
-    """Logits after each item alone is deleted, all else encoded and attended to anew; NaN where there is no item.
+    """Logits after each item alone is deleted and the rest is encoded and attended to again; NaN outside items.
 
     The text gets shorter by the item: a token, or a whole sentence of a hierarchical model. Start and end symbols and
     the query stay. Imposed attention is renormalized to sum to 1. NaN as well where no weight is left (the only item is
@@ -34,14 +34,14 @@ def leave_one_out(
     Jain and Wallace (2019, arXiv:1902.10186, section 4.1, algorithm 1) take as importance the total variation distance
     between the probabilities with and without the item. For Heedful's own encoders there are faster methods than to run
     every shortened text (see `logits_of_subsets`), which is what is done for transformers, where every state depends on
-    every other, and for any other model; all are exact. A pretrained encoder (`hf:`) reads the shortened text anew,
+    every other, and for any other model; all are exact. A pretrained encoder (`hf:`) reads the shortened text again,
     too: the word is gone before it reads, not only after it.
 
     Args:
         trace: what this model, in evaluation mode, computed for a batch.
-        imposed: log weights to impose instead of attending anew; those of the items that remain are renormalized. NaN
-            where none of these has weight.
-        reader: of variants of these texts, if there is one already.
+        imposed: log weights to impose instead of attending again; those of the items that remain are renormalized. NaN
+            if none of these has weight.
+        reader: reader of variants of these texts, if there is one already.
     """
     items = trace.encoded.items
     if has_own_parts(model) and type(model.encoder) is Cnn:
@@ -124,7 +124,7 @@ def contexts_without_each(
     """The weighted sum of states without each item in turn; NaN if nothing is left.
 
     A filter of width w sees the gap from w - 1 positions. The output of each of its taps on each token is computed
-    once; the state at a position beside the gap is another sum of these outputs.
+    once; the state at a position next to the gap is another sum of these outputs.
 
     Args:
         imposed: log weights to weigh states by, instead of attention.

@@ -56,7 +56,7 @@ def scoring_of(
     """How one of Heedful's attention mechanisms scores the states of these texts, temperature included.
 
     Args:
-        scores: of the whole texts; whatever is computed is in their precision.
+        scores: scores of the whole texts; whatever is computed is in their precision.
     """
     return SCORINGS[type(attention)](attention, temperature, encoded, scores)
 

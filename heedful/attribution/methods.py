@@ -1,4 +1,4 @@
-"""Attribution methods that people know by name, to be tested beside attention; each is a choice of `--rankings`."""
+"""Common attribution methods to compare attention with; each is a choice of `--rankings`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,13 +54,13 @@ ROWS = 256
 
 
 def integrated_gradients(model: Model, trace: Trace, *, steps: int = 50) -> Float[Tensor, "batch item"]:
-    """How much each item's embeddings add to the log odds of the decision, from zeros on; 0 where there is no item.
+    """How much each item's embeddings add to the log odds of the decision, from zeros on; 0 outside items.
 
     sum over the item's tokens t and dimensions d of embedded[t, d] x the integral, over a from 0 to 1, of
     (d odds / d embedded[t, d]) at a x embedded.
 
-    Signed; but for the error of the integral they add up to odds(text) - odds(all embeddings 0), apart from what start
-    and end symbols add. Sundararajan et al. (2017, arXiv:1703.01365). Requires captum.
+    Signed; except for the error of the integral they add up to odds(text) - odds(all embeddings 0), apart from what
+    start and end symbols add. Sundararajan et al. (2017, arXiv:1703.01365). Requires captum.
 
     Args:
         steps: points at which the integral is taken, by Gauss and Legendre.
@@ -95,8 +95,8 @@ WIDTH = 0.25
 def lime(model: Model, trace: Trace, generator: torch.Generator, *, samples: int = 500) -> Float[Tensor, "batch item"]:
     """The weight of each item in a ridge regression of the decision's log odds on which items are present.
 
-    Signed; 0 where there is no item. Ribeiro et al. (2016, arXiv:1602.04938): variants of the text with items absent at
-    random, weighed by how near they are to the whole text. Requires captum.
+    Signed; 0 outside items. Ribeiro et al. (2016, arXiv:1602.04938): variants of the text with items absent at
+    random, weighted by how near they are to the whole text. Requires captum.
 
     Args:
         samples: variants of each text.
@@ -128,7 +128,7 @@ def lime(model: Model, trace: Trace, generator: torch.Generator, *, samples: int
 def shap(model: Model, trace: Trace, generator: torch.Generator, *, orders: int = 25) -> Float[Tensor, "batch item"]:
     """The mean, over random orders, of what each item adds to the decision's log odds when it joins those before it.
 
-    Signed; 0 where there is no item. They add up to odds(text) - odds(all items absent). Lundberg and Lee (2017,
+    Signed; 0 outside items. They add up to odds(text) - odds(all items absent). Lundberg and Lee (2017,
     arXiv:1705.07874) name them SHAP values; sampled as by Strumbelj and Kononenko (2010). Requires captum.
 
     Args:
@@ -152,7 +152,7 @@ def shap(model: Model, trace: Trace, generator: torch.Generator, *, orders: int 
 
 
 def rollout(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
-    """How much of each word reaches the row that is read, through all layers; 0 where there is no word.
+    """How much of each word reaches the row that is read, through all layers; 0 outside words.
 
     The product of all layers' attention, each the mean over heads and halved with the identity for the residual
     connection. Abnar and Zuidema (2020, arXiv:2005.00928).
@@ -161,7 +161,7 @@ def rollout(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
 
 
 def value_norm(model: Model, trace: Trace) -> Float[Tensor, "batch item"]:
-    """The length of what each word adds to the row that is read, in the last layer; 0 where there is no word.
+    """The length of what each word adds to the row that is read, in the last layer; 0 outside words.
 
     Kobayashi et al. (2020, arXiv:2004.10102): a weight says little where the value that it multiplies is short.
     """
@@ -192,7 +192,7 @@ ATTRIBUTIONS: dict[str, Attribution] = {
     "rollout": lambda model, trace, generator: rollout(model, trace),
     "value_norm": lambda model, trace, generator: value_norm(model, trace),
 }
-"""From a model, what it made of a batch and a generator to a signed score of each item, 0 where there is none.
+"""From a model, what it made of a batch and a generator to a signed score of each item, 0 outside items.
 
 Every audit tests attention, attention x gradient, gradient x input and leave-one-out. Only Hugging Face models have
 `rollout` and `value_norm`.

@@ -68,7 +68,7 @@ SETTLED = {torch.float64: 1e-13, torch.float32: 1e-6}
 BLOCK = 4
 """Tokens between two looks at which sequences have settled."""
 NEVER = -2
-"""In the place of the token before one that no whole text has."""
+"""Replaces the token before one that no whole text has."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Direction:
         step: the network, its inputs being words; `kind` says which word each token is.
         own: the columns of a state that are this direction's.
         before: the token that the whole text has before each in reading order; the number of tokens if it is the first.
-        state, memory: of the whole texts after each token; a last row more is that before any.
+        state, memory: state of the whole texts after each token; an extra last row is the state before any token.
         backward: whether texts are read from the end.
     """
 
@@ -126,7 +126,7 @@ def read_tree(direction: Direction, sequences: Int[ndarray, "sequence place"]) -
     """The states after every token of every sequence.
 
     A node has the state of the whole text where its parent has and the whole text goes on as it does; and where its own
-    state, once computed, is the same but for `SETTLED`. All other nodes are read level by level.
+    state, once computed, is the same up to `SETTLED`. All other nodes are read level by level.
     """
     tree = prefix_tree(_reversed(sequences) if direction.backward else sequences)
     device = direction.state.device

@@ -1,4 +1,4 @@
-"""Predictions for sets of items of some texts: each set is read once, whoever asks for it."""
+"""Predictions for sets of items of some texts: each set is read once, however often it is needed."""
 
 from collections.abc import Mapping
 
@@ -62,7 +62,7 @@ class SubsetReader:
         return torch.from_numpy(np.stack([[self._known[row][key] for key in keys[row]] for row in own]))
 
     def _new(self, row: int, sets: Sets, keys: list[bytes]) -> dict[bytes, Bool[ndarray, " item"]]:
-        """The sets of a text that nobody has read."""
+        """The sets of a text that have not been read yet."""
         known = self._known[row]
         new = {key: left for key, left in zip(keys, sets, strict=True) if key not in known}
         if self.single is None or self._tokens is None:

@@ -31,15 +31,15 @@ def logits_of_subsets(
 ) -> Float[Tensor, "batch part classes"]:
     """Logits of each part of each text, as if the other items had never been there.
 
-    The text gets shorter, and the rest is encoded and attended to anew; start and end symbols and the query stay.
-    NaN where nothing is left to weigh. Imposed attention of the batch is renormalized to sum to 1.
+    The text gets shorter, and the rest is encoded and attended to again; start and end symbols and the query stay.
+    NaN if nothing is left to weigh. Imposed attention of the batch is renormalized to sum to 1.
 
     Where no state depends on another only the weights change, and nothing is encoded again. A recurrent network reads
     each distinct beginning and ending once.
 
     Args:
-        imposed: log weights to impose instead of attending anew; those of what is kept are renormalized.
-        reader: of variants of these texts, if there is one already.
+        imposed: log weights to impose instead of attending again; those of what is kept are renormalized.
+        reader: reader of variants of these texts, if there is one already.
     """
     items = trace.encoded.items[:, None]
     keep = keep & items
@@ -78,7 +78,7 @@ def _sequences(
     batch = trace.batch
     stays = ((batch.mask & ~batch.attendable_mask)[:, None] | keep) & chosen[..., None]
     text, part, place = (index.cpu().numpy() for index in stays.nonzero(as_tuple=True))
-    # Parts stand one after another: the number of a token in its own is its number among all but for where that begins.
+    # Parts follow each other: a token's index in its own part is its index among all minus the start of the part.
     own = text * chosen.shape[1] + part
     lengths = numpy.bincount(own, minlength=chosen.numel())
     number = numpy.arange(len(place)) - (lengths.cumsum() - lengths)[own]
@@ -137,7 +137,7 @@ def _distinct(
 def _reweighed(
     model: AttentionModel, trace: Trace, keep: Parts, scores: Float[Tensor, "batch item"]
 ) -> Float[Tensor, "batch part classes"]:
-    """The logits under the softmax of the scores over what is kept; NaN where none of it has weight."""
+    """The logits under the softmax of the scores over what is kept; NaN if none of it has weight."""
     weights = scores[:, None].expand(keep.shape).masked_fill(~keep, -torch.inf).softmax(-1)
     if (head := linear(model)) is not None:
         return weights @ head.item_logits(trace.encoded)

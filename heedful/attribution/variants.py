@@ -33,8 +33,8 @@ class VariantReader:
     """Some texts, ready for variants of them to be read. Their tokens are numbered through, text after text.
 
     Args:
-        first: the number of each text's first token.
-        text: the text of each token; after those of the texts stand tokens that may take the places of others.
+        first: index of each text's first token.
+        text: the text of each token; after those of the texts come tokens that may replace others.
         items: whether attention weighs it.
         constant: what the linear part of its score, and then its value, have in addition to the state's.
         width: how many places for items the texts have.
@@ -55,7 +55,7 @@ class VariantReader:
     def logits(
         self, sequences: Int[ndarray, "batch part place"], imposed: Float[Tensor, " token"] | None = None
     ) -> Float[Tensor, "batch part classes"]:
-        """Logits of variants, each given by its tokens; NaN where nothing is left to weigh.
+        """Logits of variants, each given by its tokens; NaN if nothing is left to weigh.
 
         Args:
             sequences: numbers of tokens, in the order of the text; `NOTHING` behind the end of a variant.
@@ -76,7 +76,7 @@ class VariantReader:
     def logits_of_replaced(
         self, vectors: Float[Tensor, "changed embed"], changed: Bool[Tensor, "batch time"], keep: Parts
     ) -> Float[Tensor, "batch part classes"]:
-        """Logits of texts in which the changed tokens have these vectors, but for those that a part keeps.
+        """Logits of texts in which the changed tokens have these vectors, except for those that a part keeps.
 
         Args:
             changed: True on the tokens that have a vector; texts without any are not read.
@@ -130,7 +130,7 @@ class VariantReader:
     def _scores_and_values(
         self, sequences: Int[ndarray, "variant place"], imposed: Float[Tensor, " token"] | None
     ) -> tuple[Float[Tensor, "variant place"], Float[Tensor, "variant place values"]]:
-        """Of what attention weighs in variants of texts; the score is -inf where there is no item."""
+        """Of what attention weighs in variants of texts; the score is -inf outside items."""
         tokens, size = sequences.ravel(), self.scoring.weight.shape[-2]
         read = [read_tree(direction, sequences) for direction in self.directions]
         parts = [self._mapped(*both) for both in zip(self.directions, read, strict=True)]

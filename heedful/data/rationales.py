@@ -15,9 +15,9 @@ from heedful.errors import DataError
 
 FORMS = {
     "characters": 'spans of characters, "0:4, 10:14" or [[0, 4], [10, 14]]',
-    "words": "the numbers of words, [0, 3], from 0, words being what spaces separate",
+    "words": "word indices, [0, 3], counted from 0, of words separated by spaces",
 }
-"""The ways in which marks may be written, and what each looks like."""
+"""The formats of rationales, with an example of each."""
 CONVERT = (
     "To convert others in Python: text.find(excerpt) is the start of an excerpt; of a 0 or 1 for each word, "
     "[n for n, flag in enumerate(flags) if flag] are the words."

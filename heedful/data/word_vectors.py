@@ -136,8 +136,8 @@ class Vectors:
 def load_vectors(source: str, only: Collection[str] | None = None) -> Vectors:
     """The vectors of a file, or of a name in the data folder's `embeddings`; of a repeated word, the first.
 
-    Read are text files as word2vec, GloVe and fastText write them (word and numbers on a line, perhaps a first line
-    with count and size, perhaps gzipped), word2vec's `.bin` (with gensim) and our `.npz`: arrays `words`, `vectors` and
+    The file is a text file as written by word2vec, GloVe and fastText (word and numbers on a line, perhaps a first line
+    with count and size, perhaps gzipped), word2vec's `.bin` (with gensim) or our `.npz`: arrays `words`, `vectors` and
     `row`, where the vector of `words[i]` is `vectors[row[i]]`.
 
     Args:

@@ -1,4 +1,4 @@
-"""Exact answers from attention, item_logits and empty_logits, wherever all that follows attention is linear.
+"""Exact answers from attention, item_logits and empty_logits, if everything after attention is linear.
 
 Erasures take `log_attention`, the logarithms of the weights, since what is left may be too light for the weights.
 `items` is True where there is an item; whatever stands elsewhere counts for nothing. Everything is computed, and

@@ -1,4 +1,4 @@
-"""The most different attention with the same answer, for two classes: exact, by listing the corners of what is allowed.
+"""Adversarial attention for two classes: exact, by listing the corners of what is allowed.
 
 With two classes there is one margin z per item and p = sigmoid(sum of attention x z). The attentions that keep p within
 eps are the simplex cut by a slab; the Jensen-Shannon divergence is convex; its maximum over a polytope is at a corner;
@@ -25,11 +25,11 @@ PAIRS_AT_ONCE = 2**18
 
 @dataclass(frozen=True)
 class Adversary:
-    """Attention that gives the same answer but attends elsewhere.
+    """Attention that gives the same prediction but attends elsewhere.
 
     Args:
-        js: its divergence from the base attention; the largest possible. NaN where there is a single item.
-        cap: the largest divergence if the answer did not matter: g(least base weight); 0 where there is a single item.
+        js: its divergence from the base attention; the largest possible. NaN for a single item.
+        cap: the largest divergence if the prediction did not matter: g(least base weight); 0 for a single item.
         attention: an attention that attains `js`; at most two weights are not 0.
     """
 
@@ -57,9 +57,9 @@ def eps_max_js(
 
     max over q of JSD(attention, q), subject to |p(q) - p(attention)| <= eps.
 
-    Between 0 and the cap, which is below ln 2. High means that very different weights would have given the same answer.
-    Jain and Wallace (2019, arXiv:1902.10186, section 4.2.2, equation 1 and algorithm 3) search for it by gradient and
-    so report a lower bound. An attention at the edge of what is allowed decodes to eps within rounding.
+    Between 0 and the cap, which is below ln 2. High means that very different weights would have given the same
+    prediction. Jain and Wallace (2019, arXiv:1902.10186, section 4.2.2, equation 1 and algorithm 3) search for it by
+    gradient and so report a lower bound. An attention at the edge of what is allowed decodes to eps within rounding.
 
     >>> agreeing = torch.tensor([[[0.0, 2.0], [0.0, 2.0]]])  # all weight may move to the lighter item
     >>> adversary = eps_max_js(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
@@ -110,7 +110,7 @@ def prediction_survives_without_top(
 def without_top(
     attention: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"], m: int
 ) -> Bool[Tensor, "batch item"]:
-    """The items but for the m most attended; of equally attended items the first counts as more attended.
+    """The items except for the m most attended; of equally attended items the first counts as more attended.
 
     >>> without_top(torch.tensor([[0.25, 0.5, 0.25]]), torch.tensor([[True, True, True]]), m=2)
     tensor([[False, False,  True]])

@@ -2,7 +2,7 @@
 
 Four sets of perturbations: free; zero-sum, so that the weights keep their sum (and may turn negative); keeping every
 weight in [0, 1]; keeping the weights on the simplex. Each function takes `direction`, the increase of the sum per
-unit of each weight, and returns the perturbation that adds most; it is 0 where there is no item. What it adds at
+unit of each weight, and returns the perturbation that adds most; it is 0 outside items. What it adds at
 radius 1 in a free or zero-sum ball is the norm dual to the ball's.
 """
 
@@ -60,7 +60,7 @@ def steepest_on_simplex(
 
 
 def project_on_simplex(point: ItemValues, items: Mask, total: Float[Tensor, "*batch 1"]) -> ItemValues:
-    """The nearest point that has no negative entry and sums to `total`; 0 where there is no item.
+    """The nearest point that has no negative entry and sums to `total`; 0 outside items.
 
     >>> project_on_simplex(torch.tensor([[1.0, 0.5, -3.0]]), torch.tensor([[True, True, True]]), torch.ones(1, 1))
     tensor([[0.7500, 0.2500, 0.0000]])
@@ -92,7 +92,7 @@ def _centred(direction: ItemValues, items: Mask) -> ItemValues:
 
 
 def rounding_of(values: ItemValues, count: Int[Tensor, "*batch 1"]) -> Float[Tensor, "*batch 1"]:
-    """How far a sum of so many of the values, or a difference from their mean, may be off by rounding alone."""
+    """How far a sum of `count` of the values, or a difference from their mean, may be off by rounding alone."""
     return (count + 8) * torch.finfo(values.dtype).eps * values.abs().amax(-1, keepdim=True)
 
 
@@ -139,7 +139,7 @@ def _filled(value: ItemValues, room: ItemValues, budget: Float[Tensor, "*#batch 
 
 
 def _box_l2(value: ItemValues, room: ItemValues, radius: float) -> ItemValues:
-    """In proportion to value, but for the places that are full: step x value, cut at room, with length `radius`.
+    """In proportion to value, except for the positions that are full: step x value, cut at room, with length `radius`.
 
     Places fill up in the order of room / value. With the first j of them full the step follows from the length that
     is left; the right j is the first whose step does not overfill the next place.

@@ -1,4 +1,4 @@
-"""Logits after items are erased and the rest renormalised: all prefixes of a ranking, all single items."""
+"""Logits after items are erased and the rest renormalized: all prefixes of a ranking, all single items."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from heedful.exact.log_space import checked_log_attention, log_suffix_sums, shar
 
 @dataclass(frozen=True)
 class FirstFlip:
-    """When a ranking first changes the decision; all NaN where it never does.
+    """When a ranking first changes the decision; all NaN if it never does.
 
     Args:
         count: how many items were erased by then.
@@ -32,17 +32,17 @@ def prefix_logits(
     item_logits: Float[Tensor, "batch item classes"],
     ranking: Int[Tensor, "batch item"],
 ) -> Float[Tensor, "batch item classes"]:
-    """Logits after erasing the first 1, 2, ... items of a ranking; NaN where no weight is left.
+    """Logits after erasing the first 1, 2, ... items of a ranking; NaN if no weight is left.
 
     logits[m] = sum of softmax(log_attention) x item_logits, both over the items left.
 
     Item logits have the bias folded in, which is right because the weights are made to sum to 1 again. All prefixes
     come from sums over what is left, which subtract nothing. Serrano and Smith (2019, arXiv:1906.03731, sections 2.1
-    and 5.1) erase and renormalise step by step, and decode the empty text in the end.
+    and 5.1) erase and renormalize step by step, and decode the empty text in the end.
 
     Args:
         log_attention: logarithms of the weights, up to a constant for each row, such as the scores before the softmax
-            (see `log_weights`); -infinity where there is no item or no weight.
+            (see `log_weights`); -infinity where an item or its weight is missing.
         ranking: positions in the order in which they are erased; those without an item last.
 
     >>> logits = torch.tensor([[[0.0, 4.0], [0.0, -4.0]]])
@@ -59,10 +59,10 @@ def prefix_logits(
 def single_erasure_logits(
     log_attention: Float[Tensor, "batch item"], item_logits: Float[Tensor, "batch item classes"]
 ) -> Float[Tensor, "batch item classes"]:
-    """Logits after erasing each item alone: unchanged where there is no weight to erase, NaN where none is left.
+    """Logits after erasing each item alone: unchanged if the item has no weight, NaN if none is left.
 
     What is left of an item is the sum of all before it and all after it, so nothing is subtracted. Without the top
-    item the others may be too light for that, and are measured anew. Serrano and Smith (2019, section 4) erase the top
+    item the others may be too light for that, and are measured again. Serrano and Smith (2019, section 4) erase the top
     item and a random item.
 
     Args:
@@ -92,7 +92,7 @@ def first_flip(
 ) -> FirstFlip:
     """How many items, what fraction of them and what attention go in ranking order before the decision changes.
 
-    The decision is the first largest logit, where logits that differ only by rounding are equal. NaN where no prefix
+    The decision is the first largest logit, where logits that differ only by rounding are equal. NaN if no prefix
     that leaves any weight changes it; a report that counts such a ranking as 1.0, or leaves it out, does so itself.
     Serrano and Smith (2019, section 5.1).
 
@@ -114,7 +114,7 @@ def first_flips(
     rankings: Int[Tensor, "batch ranking item"],
     items: Bool[Tensor, "batch item"],
 ) -> FirstFlip:
-    """As `first_flip`, for several rankings of each row: what speaks for and against the decision is found once."""
+    """As `first_flip`, for several rankings of each row: support and opposition of the decision are computed once."""
     log_weight, logits = checked_log_attention(log_attention, items), checked_item_logits(item_logits, items)
     _check_items_first(rankings.flatten(0, 1), _for_each(items, rankings).flatten(0, 1))
     sides, share, weighted = contest(log_weight, logits), shares(log_weight), log_weight > -torch.inf
@@ -172,7 +172,7 @@ def _flipped_on_any_scale(
 def _with_ones(
     log_attention: Float[Tensor, "batch item"], item_logits: Float[Tensor, "batch item classes"]
 ) -> tuple[Float[Tensor, "batch item"], Float[Tensor, "batch item classes+1"]]:
-    """Log weights, and item logits with 1 as an extra class: its weighted sum is the weight. 0 where there is none."""
+    """Log weights, and item logits with 1 as an extra class: its weighted sum is the weight. 0 without weight."""
     there = log_attention != -torch.inf
     log_weight, logits = checked_log_attention(log_attention, there), checked_item_logits(item_logits, there)
     return log_weight, torch.cat([logits, there.unsqueeze(-1).double()], -1)
@@ -184,7 +184,7 @@ def _next_of_each(values: Float[Tensor, "batch item any"], nothing: float) -> Fl
 
 
 def _divided(weighted: Float[Tensor, "batch item classes_and_weight"]) -> Float[Tensor, "batch item classes"]:
-    """The weighted logits divided by the weights appended to them; 0 / 0 is NaN: undefined where there is no weight."""
+    """The weighted logits divided by the weights appended to them; 0 / 0 is NaN: undefined without weight."""
     return weighted[..., :-1] / weighted[..., -1:]
 
 

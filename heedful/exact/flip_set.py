@@ -13,12 +13,12 @@ from heedful.exact.log_space import checked_log_attention, log_suffix_sums, log_
 # Which class wins, by what the items contribute for and against it: compared in log space, so that trifles decide
 # too.
 #
-# With y the decision and k a rival, an item contributes weight x (z_y - z_k). What speaks for y and what speaks for k
+# With y the decision and k a rival, an item contributes weight x (z_y - z_k). What supports y and what supports k
 # are summed apart and only then compared, so nothing cancels: a sum of weights near exp(-5000) decides as any other.
 
 
 class Contest(NamedTuple):
-    """What each item speaks for the decision, and for each rival, per unit of weight; one of the two is 0."""
+    """Each item's support of the decision, and of each rival, per unit of weight; one of the two is 0."""
 
     decision: Int[Tensor, " batch"]
     support: Float[Tensor, "batch item classes"]
@@ -26,7 +26,7 @@ class Contest(NamedTuple):
 
 
 def contest(log_weight: Float[Tensor, "batch item"], logits: Float[Tensor, "batch item classes"]) -> Contest:
-    """The decision under all the weights, the first of equal classes, and what speaks for and against it.
+    """The decision under all the weights, the first of equal classes, and what supports and opposes it.
 
     >>> sides = contest(torch.tensor([[0.0, -1.0]]), torch.tensor([[[3.0, 1.0], [0.0, 1.0]]]))
     >>> sides.decision, sides.support[..., 1], sides.opposition[..., 1]
@@ -51,7 +51,7 @@ def beats(
     decision: Int[Tensor, " batch"],
     tolerance: Float[Tensor, " batch"],
 ) -> Bool[Tensor, "batch *item classes"]:
-    """Whether each class beats the decision, given the logarithms of what speaks for the decision and for the class.
+    """Whether each class beats the decision, given the logarithms of what supports the decision and the class.
 
     It must have more on its side; or as much, within the tolerance, where it comes first.
     """
@@ -79,9 +79,9 @@ class FlipSet:
     """A smallest set of items without which the decision is another.
 
     Args:
-        size: how many items; NaN where no set changes the decision.
-        erased: True on the items of the set; all False where there is none.
-        mass: the attention of the set; NaN where there is none. Another set of the same size may weigh less.
+        size: how many items; NaN if no set changes the decision.
+        erased: True on the items of the set; all False if there is no such set.
+        mass: the attention of the set; NaN if there is no such set. Another set of the same size may weigh less.
     """
 
     size: Float[Tensor, " batch"]
@@ -107,7 +107,7 @@ def minimal_flip_set(
 
     Args:
         log_attention: logarithms of the weights, up to a constant for each row, such as the scores before the softmax
-            (see `log_weights`); -infinity where there is no item or no weight.
+            (see `log_weights`); -infinity where an item or its weight is missing.
 
     >>> logits = torch.tensor([[[0.0, 4.0], [0.0, 3.0], [0.0, -2.0]]])  # 2 + 0.75 - 0.5; without the first, 0.75 - 0.5
     >>> three = torch.tensor([[True, True, True]])
@@ -129,11 +129,11 @@ def _smallest_for_each_class(
     """How many items must go for each class to win (infinite where it cannot), and the order in which they go."""
     order = (log_weight.unsqueeze(-1) + sides.support.log()).argsort(dim=1, descending=True, stable=True)
     ranked = log_weight.unsqueeze(-1).expand_as(order).gather(1, order)
-    # Place m of the sums is what remains when m items are gone: the items that speak for the class always remain.
+    # Place m of the sums is what remains when m items are gone: the items that support the class always remain.
     support = log_suffix_sums(ranked, sides.support.gather(1, order))
     opposition = log_sum(log_weight, sides.opposition).unsqueeze(1).expand_as(support)
     wins = beats(support, opposition, sides.decision, rounding(log_weight))
-    # With no support and no opposition left it is a tie, if any weight is: that of items that speak for neither.
+    # With no support and no opposition left it is a tie, if any weight is: that of items that support neither.
     level = (sides.support == 0) & (sides.opposition == 0) & (log_weight > -torch.inf).unsqueeze(-1)
     wins = wins & ((opposition > -torch.inf) | level.any(1, keepdim=True))
     # With none gone the decision stands, whatever rounding.

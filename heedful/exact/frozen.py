@@ -1,7 +1,7 @@
 """The best that an adversary could do with the encoder and the head frozen, for two classes: exact.
 
 The loss |p(q) - p(base)| - JSD(base, q) / ln 2 depends on q through its logit and its divergence. For each logit the
-largest divergence is at a corner with at most two items (see adversary.py), so only pairs of items need be considered,
+largest divergence is at a corner with at most two items (see adversary.py), so it is enough to consider pairs of items,
 each with a single free number: the logit that the pair is weighted to decode to. Along a pair the divergence is convex.
 The move |p(q) - p(base)| is concave outside the interval between the base's logit and 0, so there the least loss is at
 an end: an item alone, or the base's logit. Within the interval it is convex, and a tangent to it with a chord of the
@@ -77,9 +77,9 @@ def frozen_optimum(
 
     min over q of |p(q) - p(attention)| - JSD(attention, q) / ln 2.
 
-    Between -1 and 0; near -1 means that other attention gives the same answer. It is the loss of AtteFa (Amini and
+    Between -1 and 0; near -1 means that other attention gives the same prediction. It is the loss of AtteFa (Amini and
     Kosseim 2022, section 3.2, equation 4) with everything but attention frozen, so its mean is below the loss of every
-    attention module trained on these states; unlike the trained adversary's it needs no optimiser and no seed. Within
+    attention module trained on these states; unlike the trained adversary's it needs no optimizer and no seed. Within
     1e-12 of the optimum.
 
     >>> agreeing = torch.tensor([[[0.0, 2.0], [0.0, 2.0]]])  # g(0.25) / ln 2 = 0.3804 / 0.6931

@@ -58,7 +58,7 @@ def divergence(weight: Float[np.ndarray, "*#n item"], other: Float[np.ndarray, "
 SAFETY = 1e-9
 # Rounding alone must not make a class that may just fall to nothing one that may not.
 ALMOST = 1 + 1e-9
-# Whoever has fallen so far has fallen to nothing.
+# The logarithm of a probability that has fallen this far is treated as that of 0.
 LONG_FALL = 60.0
 
 
@@ -185,7 +185,7 @@ class Basis(NamedTuple):
 
 
 class Gains(NamedTuple):
-    """What a program maximises: the sum of weights x gains, of items and of the two other kinds."""
+    """What a program maximizes: the sum of weights x gains, of items and of the two other kinds."""
 
     item: Float[np.ndarray, "n item"]
     base: float = -100.0
@@ -243,7 +243,7 @@ def maximise(
 
     Args:
         no_gain: gains that count as 0.
-        steps: after so many a program is left where it is; None: `STEPS`.
+        steps: after this number of steps a program is left where it is; None: `STEPS`.
     """
     basis = Basis(*(part.copy() for part in start))
     live, some, now, worth = np.arange(len(basis.kind)), programs, start, multipliers(gains, start)

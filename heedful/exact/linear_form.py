@@ -11,7 +11,7 @@ SUM_TOLERANCE = 2e-3
 def checked_attention(
     attention: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]
 ) -> Float[Tensor, "batch item"]:
-    """Attention in float64, exactly 0 where there is no item; refused unless each row is a distribution.
+    """Attention in float64, exactly 0 outside items; raises unless each row is a distribution.
 
     >>> checked_attention(torch.tensor([[0.75, 0.25, 0.0]]), torch.tensor([[True, True, False]]))
     tensor([[0.7500, 0.2500, 0.0000]], dtype=torch.float64)
@@ -52,14 +52,14 @@ def normalised_attention(
 def checked_item_logits(
     item_logits: Float[Tensor, "batch item classes"], items: Bool[Tensor, "batch item"]
 ) -> Float[Tensor, "batch item classes"]:
-    """Item logits in float64, 0 where there is no item, whatever stood there."""
+    """Item logits in float64, 0 outside items, whatever stood there."""
     return item_logits.double().where(items.unsqueeze(-1), 0.0)
 
 
 def two_class_margin(
     item_logits: Float[Tensor, "batch item classes"], items: Bool[Tensor, "batch item"]
 ) -> Float[Tensor, "batch item"]:
-    """Each item's logit of class 1 minus that of class 0; 0 where there is no item.
+    """Each item's logit of class 1 minus that of class 0; 0 outside items.
 
     >>> two_class_margin(torch.tensor([[[0.0, 2.0], [1.0, 0.5]]]), torch.tensor([[True, True]]))
     tensor([[ 2.0000, -0.5000]], dtype=torch.float64)

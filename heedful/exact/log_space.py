@@ -19,7 +19,7 @@ class ScaledSums(NamedTuple):
 
 
 def log_weights(attention: Float[Tensor, "*batch item"]) -> Float[Tensor, "*batch item"]:
-    """The natural logarithm of attention, in float64; -infinity where there is no weight.
+    """The natural logarithm of attention, in float64; -infinity where the weight is 0.
 
     A softmax in floats turns the weights of a sharp attention into 0; `log_softmax` of its scores keeps their shape.
 
@@ -38,13 +38,13 @@ def log_weights(attention: Float[Tensor, "*batch item"]) -> Float[Tensor, "*batc
 def checked_log_attention(
     log_attention: Float[Tensor, "batch item"], items: Bool[Tensor, "batch item"]
 ) -> Float[Tensor, "batch item"]:
-    """Log weights in float64, -infinity where there is no item or no weight; refused where they are not numbers.
+    """Log weights in float64, -infinity where an item or its weight is missing; raises if they are not numbers.
 
     >>> checked_log_attention(torch.tensor([[5.0, 3.0, 9.0]]), torch.tensor([[True, True, False]]))
     tensor([[5., 3., -inf]], dtype=torch.float64)
     >>> checked_log_attention(torch.tensor([[float("nan")]]), torch.tensor([[True]]))
     Traceback (most recent call last):
-    ValueError: log_attention must be finite, or -inf where there is no weight; item 0 of row 0 has nan. Take ...
+    ValueError: log_attention must be finite, or -inf for no weight; item 0 of row 0 has nan. Take ...
     """
     log_weight = log_attention.double().where(items, -torch.inf)
     # Written so that a NaN, which compares False with everything, is refused as well.
@@ -52,7 +52,7 @@ def checked_log_attention(
     if wrong.any():
         row, item = wrong.nonzero()[0].tolist()
         raise ValueError(
-            f"log_attention must be finite, or -inf where there is no weight; item {item} of row {row} has "
+            f"log_attention must be finite, or -inf for no weight; item {item} of row {row} has "
             f"{float(log_weight[row, item])}. Take log_weights(attention), or the scores before the softmax."
         )
     return log_weight

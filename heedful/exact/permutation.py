@@ -65,7 +65,7 @@ def random_orders(
 def order_keys(
     items: Bool[Tensor, "batch item"], generator: torch.Generator, count: int
 ) -> Float[Tensor, "batch {count} item"]:
-    """What `random_orders` sorts items by: a random number for each, infinity where there is none."""
+    """What `random_orders` sorts items by: a random number for each, infinity outside items."""
     if count < 1:
         raise ValueError(f"count must be at least 1; it was {count}. It is the number of permutations, say 100.")
     first = torch.arange(items.shape[-1]) < items.sum(-1, keepdim=True)
@@ -193,7 +193,7 @@ def some_permutation_flips(
     margin = logits - logits.gather(-1, decision.unsqueeze(1).expand(-1, logits.shape[1], 1))
     arranged = _arranged(weight, margin, items)
     most = (arranged * margin.transpose(1, 2)).sum(-1)
-    # A sum in another order is off by rounding: what does not surely exceed the margin as it is does not overtake.
+    # A sum in another order is off by rounding: what does not provably exceed the margin does not overtake it.
     rounding = (items.sum(-1, keepdim=True) + 8) * torch.finfo(weight.dtype).eps * margin.abs().amax(1)
     first_wins_ties = torch.arange(logits.shape[-1]) < decision
     moves = (arranged - weight.unsqueeze(1)).abs().amax(-1) > 0

@@ -1,4 +1,4 @@
-"""The most different attention with the same answer, for three classes or more: a search, and what it reaches.
+"""Adversarial attention for three classes or more: a search, and what it reaches.
 
 Listing corners is not enough, since the predictions within eps are not a convex set of logits. But they have convex
 parts (see hull_programs.py), and over a convex part the divergence, which is convex, is largest at a corner. From a
@@ -57,21 +57,21 @@ ROUNDING = 1e-9
 LEAST = 1e-12
 # Items that may gain weight, for each class and at most: those with the least to lose by the linear program.
 CANDIDATES_OF_CLASS, CANDIDATES = 4, 32
-# Searches also start where one of so many of the lightest items gains more, or one of the corner's own items less.
+# Searches also start where one of the LIGHT lightest items gains more, or one of OWN of the corner's own items less.
 LIGHT, OWN, EMPHASIS = 2, 2, 3.0
-# So many of the best corners of a text go on to parts around them, so many times.
+# The KEPT best corners of a text go on to parts around them, PARTS times.
 KEPT, PARTS = 3, 4
 # Corners on the way; most searches end after a few.
 CORNERS, LEAST_GAIN = 30, 1e-5
-# The first search only chooses among its starts: so many corners and steps for each class, and the best go on.
+# The first search only chooses among its starts: with few corners and steps for each class, and the best go on.
 FIRST_CORNERS, FIRST_STEPS = 2, 2
-# Starts need not be the very solution of a linear program.
+# Starts do not have to solve a linear program exactly.
 NO_GAIN = 1e-3
 # The slope of the divergence at weight 0 is infinite: it is taken no nearer.
 LEAST_WEIGHT = 1e-6
-# Near predictions are moved so many times; each time what is missing to eps falls to a tenth or less.
+# Near predictions are moved several times; each time what is missing to eps falls to a tenth or less.
 ADJUSTMENTS, MOST_ADJUSTED = 4, 2.0
-# A fall beyond eps is made shorter by so many halvings.
+# A fall beyond eps is shortened by this number of halvings.
 HALVINGS = 10
 
 
@@ -80,8 +80,8 @@ class Witness:
     """Attention that keeps the prediction and attends elsewhere.
 
     Args:
-        js: its divergence from the base attention; the largest is at least this. NaN where there is a single item.
-        attention: the most different attention that the search reached; within eps when decoded.
+        js: its divergence from the base attention; the largest is at least this. NaN for a single item.
+        attention: the farthest attention that the search reached; within eps when decoded.
     """
 
     js: Float[Tensor, " batch"]
@@ -100,7 +100,7 @@ def eps_max_js_bound(
 
     For two classes `eps_max_js` gives it exactly and faster. Jain and Wallace (2019, arXiv:1902.10186, section 4.2.2)
     search for it by gradient; for question answering they take eps = 0.05. `benchmarks/classes.py` prints milliseconds
-    a text.
+    per text.
 
     >>> agreeing = torch.tensor([[[0.0, 2.0, 1.0], [0.0, 2.0, 1.0]]])  # all weight may move to the lighter item
     >>> witness = eps_max_js_bound(torch.tensor([[0.75, 0.25]]), agreeing, torch.tensor([[True, True]]), eps=0.01)
@@ -129,7 +129,7 @@ def prediction_survives_on_items(
     """1 where some attention on the usable items alone keeps the prediction within eps, 0 where none does.
 
     1 where an attention is known or reached that decodes to within eps; 0 where even the convex hull of all that is
-    within eps is out of reach; NaN where neither is known, which is rare.
+    within eps is out of reach; NaN if neither is known, which is rare.
 
     Args:
         known: attention of any kind; where it has weight on usable items alone and is within eps, nothing is solved.
@@ -200,7 +200,7 @@ def _alone(programs: Programs) -> Bool[np.ndarray, "n item"]:
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
 def _furthest(programs: Programs, weight: Float[np.ndarray, "n item"]) -> Float[np.ndarray, "n item"]:
-    """The most different attention within eps: the lightest item that is so alone, or what the search reaches."""
+    """The adversarial attention within eps: the lightest item that is so alone, or what the search reaches."""
     alone = np.where(_alone(programs), weight, np.inf)
     lightest = np.where(programs.usable, weight, np.inf).min(1)
     is_alone = np.isfinite(alone.min(1))
@@ -217,7 +217,7 @@ def _furthest(programs: Programs, weight: Float[np.ndarray, "n item"]) -> Float[
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
 def _stands(programs: Programs) -> Float[np.ndarray, " n"]:
-    """1 where some attention on usable items is within eps, 0 where none is, NaN where neither is known."""
+    """1 where some attention on usable items is within eps, 0 where none is, NaN if neither is known."""
     stands = np.where(_alone(programs).any(1), 1.0, nan)
     convex = convex_part(programs.near, np.zeros_like(programs.near.p))
     for near, no_gain in ((programs.near, 1e-2), (programs.near, 1e-6), (convex, 1e-6)):
@@ -225,7 +225,7 @@ def _stands(programs: Programs) -> Float[np.ndarray, " n"]:
         if not len(unknown):
             break
         some = programs._replace(near=near).take(unknown)
-        # As near to the base prediction as may be; with the base attention only where there is no other way.
+        # As near to the base prediction as possible; with the base attention only if nothing else works.
         gains = Gains(np.zeros(some.usable.shape), base=-10.0, centre=1.0)
         basis = maximise(some, gains, first_basis(some), no_gain=no_gain)
         stands[unknown] = np.where(_within(some, attention_of(basis, some.usable.shape[1])), 1.0, nan)
@@ -239,7 +239,7 @@ def _stands(programs: Programs) -> Float[np.ndarray, " n"]:
 
 
 def most_different(programs: Programs, weight: Float[np.ndarray, "n item"]) -> Float[np.ndarray, "n item"]:
-    """The most different attention within eps that the search reaches."""
+    """The adversarial attention within eps that the search reaches."""
     convex = programs._replace(near=convex_part(programs.near, np.zeros_like(programs.near.p)))
     gains = slopes_of(programs, weight)
     first = maximise(convex, Gains(gains), first_basis(convex), no_gain=NO_GAIN)
@@ -378,12 +378,12 @@ def _lengths(basis: Basis, steps: Float[np.ndarray, "n row column"]) -> Float[np
 
 
 def _lost(share: Float[np.ndarray, "*n"], weight: Float[np.ndarray, "*#n"]) -> Float[np.ndarray, "*n"]:
-    """Twice the loss of overlap, but for the part that is the same for all shares."""
+    """Twice the loss of overlap, except for the part that is the same for all shares."""
     return times_log(share) - times_log(weight + share)
 
 
 def _widened(programs: Programs, weight: Float[np.ndarray, "n item"], basis: Basis) -> Float[np.ndarray, "n item"]:
-    """The most different attention reached from corners by way of the convex parts around them."""
+    """The adversarial attention reached from corners by way of the convex parts around them."""
     best, live, near = attention_of(basis, weight.shape[1]), np.arange(len(weight)), programs.near
     for _ in range(PARTS):
         programs = programs._replace(
@@ -435,7 +435,7 @@ def _brought_to_eps(
 
 
 def _scaled(basis: Basis, scale: Float[np.ndarray, " n"]) -> Basis:
-    """The corners with their near predictions so many times as far from the base's; the inverse is not renewed."""
+    """The corners with their near predictions `scale` times as far from the base's; the inverse is not renewed."""
     columns = basis.columns.copy()
     columns[..., :-2] *= np.where(basis.kind == NEAR, scale[:, None], 1.0)[..., None]
     right = np.zeros((len(scale), columns.shape[1], 1))

@@ -142,7 +142,8 @@ def _assessed(
     rise, fall = (score * up).sum(-1), (score * down).sum(-1)
     p, high, low = logit.sigmoid(), logit + rise, logit + fall
     at_base, at_high, at_low = (_cross_entropy(p, reached) for reached in (logit, high, low))
-    # Of two equally distant ends the end towards the boundary is worse, but for small shifts by less than rounding.
+    # Of two equally distant ends the end towards the boundary is worse, although for small shifts by less than
+    # rounding.
     even = torch.isclose(rise, -fall, rtol=1e-9, atol=0.0)
     low_is_worse = torch.where(even, logit >= 0, at_low >= at_high)
     bce = torch.where(low_is_worse, at_low, at_high)

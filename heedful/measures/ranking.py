@@ -72,8 +72,8 @@ def kendall_tau(
     tau = (concordant - discordant) / sqrt((pairs - pairs tied in a) (pairs - pairs tied in b)).
 
     From -1 (reversed) to 1 (the same order); NaN, with its p, where undefined: fewer than two items, or all of a or all
-    of b tied. p is the probability of a tau at least as far from 0 if all orders are equally likely: exact where there
-    are no ties and at most 33 items (or at most one pair discordant, or concordant), else by the normal approximation
+    of b tied. p is the probability of a tau at least as far from 0 if all orders are equally likely: exact if there are
+    no ties and at most 33 items (or at most one pair discordant, or concordant), else by the normal approximation
     with its variance corrected for ties. Both equal scipy.stats.kendalltau, row by row.
     Jain and Wallace (2019, arXiv:1902.10186, algorithm 1) compare attention with other importances by it. Kendall
     (1945, The treatment of ties in ranking problems).

@@ -411,7 +411,7 @@ class Verdict(VerdictPart):
     Args:
         run: the audited run, the first one if several seeds are pooled.
         fingerprint: fingerprint of the audited data; empty if unknown.
-        trainings: every audited run; they differ in the seed only.
+        `trainings`: every audited run; they differ in the seed only.
         rankings: attention and all others that were tested, side by side.
         item: what attention weighs: "word" or "sentence".
         redundancy: the share of texts in which no single deletion flips the prediction and two or more words each give

@@ -46,7 +46,7 @@ def test_what_models_of_every_world_predict():
 
 
 def test_short_texts_have_the_luck_that_their_world_names():
-    for name in (".35", ".45", ".2"):
+    for name in ("0.35", "0.45", "0.2"):
         world = WORLDS[f"{ONE}, luck {name}"]
         judged = judge(world, draw_texts(world, 200, 0), OutcomeSettings())
         assert judged[ON].luck.mean() == pytest.approx(float(name), abs=0.02)

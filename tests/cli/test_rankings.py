@@ -58,7 +58,7 @@ def write_scores(name, ids, score=lambda place: float(place == 1)):
 
 def test_the_section_is_in_terminal_json_and_page(key):
     output = " ".join(invoke("audit", "--model", key, *QUICK, "--details", "--rankings", "smoothgrad").output.split())
-    assert "marks are column 'why', read as the numbers of words" in output
+    assert "marks are column 'why', read as word indices" in output
     assert "Does attention point where people would?" in output
     assert "Plausible: agreement with rationales" in output and "no evidence of how the model decides" in output
     verdict = json.loads(Path("report/verdict.json").read_text(encoding="utf-8"))

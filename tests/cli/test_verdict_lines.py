@@ -66,7 +66,7 @@ def test_the_answer_is_printed_after_what_was_audited():
     for name, verdict in ANSWERS.items():
         words, own = " ".join(drawn(verdict).split()), verdict.answer
         assert words.startswith("reviews: bilstm, additive attention, seed")
-        assert "Accuracy 97.0 % (most common class: 52.0 %)." in words
+        assert "Accuracy 97.0% (most common class: 52.0%)." in words
         headline = own.headline if name != "many classes" else "It depends on the class:"
         parts = ("Accuracy", f"explanation? {headline}", own.sentence, "Show attention.")
         places = [words.index(part) for part in parts if part]

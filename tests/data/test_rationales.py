@@ -93,7 +93,7 @@ def test_other_forms_are_refused_with_how_to_convert_them():
         "9" * 5000,
     ]:
         with pytest.raises(
-            DataError, match=r"line 2: column 'why' must hold spans of characters.* or the numbers .*find"
+            DataError, match=r"line 2: column 'why' must hold spans of characters.* or word indices.*find"
         ):
             read([value, None, None])
 

@@ -42,7 +42,7 @@ def test_questions_stand_group_by_group(audit_of):
 def test_redundancy_is_said_beside_exclusivity(audit_of):
     heading, remark = group_headings([audit_of([], redundancy=0.25)], ["bilstm"])["exclusivity"]
     assert heading == "Could other attention do as well?"
-    assert "25.0 %" in remark and "not the only attention" in remark
+    assert "25.0%" in remark and "not the only attention" in remark
     assert group_headings([audit_of([])], ["bilstm"])["exclusivity"] == (heading, "")
 
 

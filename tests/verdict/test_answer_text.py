@@ -72,7 +72,7 @@ def test_rankings_are_attention_and_then_the_others_by_their_share(verdict_of):
 
 def test_accuracy_stands_next_to_the_most_common_class(verdict_of):
     verdict = updated(verdict_of(most_common=0.5), scores={"accuracy": 0.9})
-    assert accuracy_text(verdict) == "90.0 % (most common class: 50.0 %)"
+    assert accuracy_text(verdict) == "90.0% (most common class: 50.0%)"
     assert accuracy_text(verdict_of(is_checked=False)) == "not checked: the texts have no labels"
     assert accuracy_text(verdict_of()) == ""
 
