@@ -25,6 +25,8 @@ from heedful.verdict.answer_text import BADGES
 
 HERE = Path(__file__).parent
 MOST_LABELS = 6
+MOST_CLASSES = 7
+"""Bars that are shown before the page is opened further, that of all texts among them."""
 TITLES = {
     "stability": "Is attention stable?",
     "heads": "Is there any head that one may show?",
@@ -53,6 +55,7 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
         chosen=chosen_texts(audits, examples) if examples["examples"] else {},
         recommended={answer_text.recommended_ranking(verdict) for verdict in verdicts},
         item=verdicts[0].item,
+        most_classes=MOST_CLASSES,
         badges=BADGES,
         skipped={name: reason for verdict in verdicts for name, reason in verdict.skipped.items()},
         notes=list(dict.fromkeys(note for verdict in verdicts for note in verdict.notes)),

@@ -55,8 +55,8 @@ DEPENDS = "It depends on the class"
 def answer_badge(answer: str) -> tuple[str, str]:
     """The color and shape of an answer or a headline, and its word.
 
-    >>> answer_badge("Yes"), answer_badge("It depends on the class: fine: Yes, hateful: No"), answer_badge("Too few texts")
-    (('points', 'Yes'), ('some', 'It depends on the class'), ('none', 'Too few texts'))
+    >>> answer_badge("Yes"), answer_badge("It depends on the class: fine: Yes, hateful: No")
+    (('points', 'Yes'), ('some', 'It depends on the class'))
     """
     if answer.startswith(DEPENDS):
         return "some", DEPENDS
@@ -233,6 +233,24 @@ def outcome_sentences(outcome: TextOutcome, items: Sequence[str], item: str = "w
         moved_sentence(outcome, item),
     )
     return tuple(sentence for sentence in sentences if sentence)
+
+
+def example_lines(outcome: TextOutcome, items: Sequence[str], item: str = "word") -> tuple[str, ...]:
+    """What a page says next to a text whose badge shows the outcome and whose key words are outlined.
+
+    The key words and what the model predicts from them are one line; if they are missed, the top words have another.
+
+    >>> alone, without = ("bad", 0.97), ("fine", 0.61)
+    >>> example_lines(TextOutcome(predicted="bad", outcome="points", key_words=(1,), alone_predicted=alone[0],
+    ...     alone_probability=alone[1], without_predicted=without[0], without_probability=without[1]), ("a", "dull"))
+    ('Key word: dull. With this word alone: bad 0.97; without it: fine 0.61.',)
+    """
+    is_reason = outcome.outcome in ("no_small_set", None)
+    about = outcome_sentence(outcome, item) if is_reason else ""
+    key = (about, key_words_sentence(outcome, items, item), prediction_sentence(outcome, item))
+    top = top_words_sentence(outcome, items, item) if outcome.outcome == "misses" else ""
+    lines = (" ".join(filter(None, key)), " ".join(filter(None, (top, moved_sentence(outcome, item)))))
+    return tuple(filter(None, lines))
 
 
 # Which classes and rankings page and notebook list, and a bar of outcomes.
