@@ -181,8 +181,8 @@ def _evenly(things: Sequence[Any], most: int) -> list[Any]:
 
 # A few texts of each outcome: attention as a heat map, the key words outlined, and what is said about the text.
 
-PER_OUTCOME, FEW_MODELS = 2, 2
-"""Texts of each outcome; a single one if there are more models than a few."""
+PER_OUTCOME = 2
+"""Texts of each outcome; a single one if there are several models."""
 MOST_ITEMS = 60
 """Longer texts are chosen only if there are no others."""
 MOVED = "moved"
@@ -230,7 +230,7 @@ def chosen_texts(audits: Sequence[AuditFiles], data: Mapping[str, Any]) -> dict[
         own = [example for example in data["examples"] if example["index"] in (others or known) and example["runs"][0]]
         texts = [
             _chosen_text(example, run, model, data["steps"], own_outcomes.get(example["index"]), audit.verdict.item)
-            for example in _chosen(own, first)[: PER_OUTCOME if len(audits) <= FEW_MODELS else 1]
+            for example in _chosen(own, first)[: PER_OUTCOME if len(audits) == 1 else 1]
             for run, model, own_outcomes, audit in zip(example["runs"], data["runs"], outcomes, audits, strict=True)
             if run is not None and "attention" in run["maps"]
         ]

@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from heedful import __version__, formatting
 from heedful.report import battery_lines
@@ -98,8 +99,17 @@ def templates(*folders: Path) -> Environment:
         "tests": battery_lines,
         "formatting": formatting,
     }
-    environment.filters["printable"] = formatting.printable
+    environment.filters |= {"printable": formatting.printable, "with_code": with_code}
     return environment
+
+
+def with_code(sentence: str) -> Markup:
+    """The sentence with its commands as code.
+
+    >>> with_code("Run `heedful explain`, not <b>.")
+    Markup('Run <code>heedful explain</code>, not &lt;b&gt;.')
+    """
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", escape(sentence)))
 
 
 def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, str]]:

@@ -190,8 +190,13 @@ def prediction_sentence(outcome: TextOutcome, item: str = "word") -> str:
     return f"With {which} alone: {alone}; without {them}: {without}."
 
 
-def top_words_sentence(outcome: TextOutcome, items: Sequence[str], item: str = "word") -> str:
+def top_words_sentence(
+    outcome: TextOutcome, items: Sequence[str], item: str = "word", *, with_effect: bool = True
+) -> str:
     """The top words and what the model predicts from them; empty if they are the key words or none decide.
+
+    Args:
+        with_effect: whether to compare their effect with that of the key words.
 
     >>> top_words_sentence(TextOutcome(predicted="bad", outcome="misses", top_words=(0, 3), key_words=(1, 3),
     ...     top_alone=0.5, top_without=0.9), ("a", "dull", "sad", "film"))
@@ -206,10 +211,11 @@ them alone: bad 0.50; without them: bad 0.90."
     )
     named = listed_words(items[place] for place in outcome.top_words)
     share = "at least" if outcome.outcome == "points" else "less than"
+    effect = f" Measured from chance, {has} {share} half of the key {item}{possessive} effect." if with_effect else ""
     alone, without = (f"{outcome.predicted} {part or 0.0:.2f}" for part in (outcome.top_alone, outcome.top_without))
     return (
-        f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}. Measured from chance, {has} {share} half of "
-        f"the key {item}{possessive} effect. With {them} alone: {alone}; without {them}: {without}."
+        f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}.{effect} With {them} alone: {alone}; without "
+        f"{them}: {without}."
     )
 
 
@@ -248,8 +254,9 @@ def example_lines(outcome: TextOutcome, items: Sequence[str], item: str = "word"
     is_reason = outcome.outcome in ("no_small_set", None)
     about = outcome_sentence(outcome, item) if is_reason else ""
     key = (about, key_words_sentence(outcome, items, item), prediction_sentence(outcome, item))
-    top = top_words_sentence(outcome, items, item) if outcome.outcome == "misses" else ""
-    lines = (" ".join(filter(None, key)), " ".join(filter(None, (top, moved_sentence(outcome, item)))))
+    top = top_words_sentence(outcome, items, item, with_effect=False) if outcome.outcome == "misses" else ""
+    moved = f" Their states carry information from other {item}s." if outcome.is_moved else ""
+    lines = (" ".join(filter(None, key)), top and top + moved)
     return tuple(filter(None, lines))
 
 
@@ -271,12 +278,12 @@ class ShareBar:
     numbers: tuple[tuple[str, str, str], ...]
 
 
-def share_bar(own: ClassAnswer, item: str) -> ShareBar | None:
+def share_bar(own: ClassAnswer) -> ShareBar | None:
     """The bar of all texts or of one class; None if there is nothing to show."""
     points, luck, none = own.shares.points.value, own.shares.luck, own.shares.no_small_set.value
     if own.answer == "Nothing to explain" or none is None:
         return None
-    parts = [("no-small-set", f"no small set of {item}s decides", none)]
+    parts = [("no-small-set", "no small set", none)]
     if points is not None:
         lucky = [("luck", "luck", luck)] if luck is not None else []
         parts = [("points", "points", points), ("misses", "misses", 1 - points), *lucky, *parts]
