@@ -109,7 +109,7 @@ def with_code(sentence: str) -> Markup:
     >>> with_code("Run `heedful explain`, not <b>.")
     Markup('Run <code>heedful explain</code>, not &lt;b&gt;.')
     """
-    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", escape(sentence)))
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(sentence))))
 
 
 def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, str]]:
