@@ -240,7 +240,9 @@ def chosen_texts(audits: Sequence[AuditFiles], data: Mapping[str, Any]) -> dict[
 
 
 def _is_of(kind: str, outcome: TextOutcome) -> bool:
-    return bool(outcome.is_moved) if kind == MOVED else outcome.outcome == kind
+    if kind == MOVED:
+        return outcome.outcome == "misses" and bool(outcome.is_moved)
+    return outcome.outcome == kind
 
 
 def _chosen(own: Sequence[Mapping[str, Any]], first: int | None) -> list[Mapping[str, Any]]:
