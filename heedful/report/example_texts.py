@@ -1,4 +1,4 @@
-"""Texts of an audit that its page shows word by word: all of them as data for its script, and a few of each outcome."""
+"""Texts of an audit that its report shows: all as data for the page's script, and a few of each outcome."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from heedful.verdict.answer_text import BADGES, example_lines, outcome_sentences
 GRADIENTS = ("attention_x_gradient", "gradient_x_input", "weight_gradient")
 MAPS = {
     "attention": "Attention",
-    "adversarial_attention": "Same prediction, other attention",
+    "adversarial_attention": "Adversarial attention",
     **{name: ranking_title(name).capitalize() for name in GRADIENTS},
     "leave_one_out": "Leaving the word out",
     "noisy_attention": "Noise on a word",
@@ -27,7 +27,7 @@ MAPS = {
 }
 """Titles of heat maps by measure; the first two are shown from the start."""
 PRODUCT = ("attention", "weight_gradient")
-"""Measures whose product has a heat map of its own."""
+"""Measures whose product has a separate heat map."""
 SETS = {"minimal_set": "flip", "rationale": "rationale", "noisy": "noisy"}
 MOST_EXAMPLES = 200
 MOST_CHARACTERS = 1_500_000
@@ -128,7 +128,7 @@ def text_outcomes(audit: AuditFiles, *, shown: bool = True) -> dict[int, TextOut
     """The outcome of attention for each audited text of the run whose texts are shown, if words are deleted.
 
     Args:
-        shown: only of the texts that are shown word by word.
+        shown: only of the texts whose words are shown.
     """
     own = audit.outcomes.filter(ranking="attention", removal="delete", split=audit.verdict.split)
     key = ["run", "example"] if shown else ["run"]
@@ -138,7 +138,7 @@ def text_outcomes(audit: AuditFiles, *, shown: bool = True) -> dict[int, TextOut
 
 def _example(text: Mapping[str, Any], readings: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     for reading in readings:
-        # A sentence model has other items than a word model on the same text.
+        # The items of a sentence model differ from those of a word model.
         if reading is not None and reading["items"] == text["items"]:
             del reading["items"]
     return {
@@ -191,10 +191,10 @@ KINDS = {**BADGES, MOVED: "misses by moved information"}
 
 @dataclass(frozen=True)
 class ChosenText:
-    """A text as one model reads it: its attention, and its outcome in words.
+    """A text read by one model: attention and outcome.
 
     Args:
-        kind: of the badge: its color and shape.
+        kind: name of the color and shape of the badge.
         sentences: all that is said about the outcome; `lines` has what a page does not show by marks.
     """
 

@@ -21,7 +21,7 @@ UNSAFE |= {code: "" for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F),
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A text and the weight of each of its words, whoever draws it.
+    """A text and the weight of each of its words.
 
     Args:
         words: as to be shown; sentences if the model attends to these.

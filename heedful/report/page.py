@@ -145,7 +145,7 @@ def _made(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, 
         for training in verdict.trainings:
             seed = "" if training.seed is None else f", seed {training.seed}"
             accuracy = training.scores.get("accuracy")
-            models.append(training.run + seed + ("" if accuracy is None else f", accuracy {100 * accuracy:.1f} %"))
+            models.append(training.run + seed + ("" if accuracy is None else f", accuracy {100 * accuracy:.1f}%"))
         label = "Run" if len(models) == 1 else "Runs"
         if models:
             facts.append((f"{label}, {name}" if len(verdicts) > 1 else label, "; ".join(models)))

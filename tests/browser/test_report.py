@@ -106,19 +106,19 @@ def test_both_models_show_attention_beside_the_other_attention(page):
     assert page.locator("#shown .reading").count() == 2
     rows = page.locator("#shown .reading").first.locator("tbody th")
     shown = [row.split("\n")[0] for row in rows.all_inner_texts()]
-    assert shown == ["Attention", "Same prediction, other attention"]
+    assert shown == ["Attention", "Adversarial attention"]
     assert page.locator("#shown .reading").first.locator("caption").inner_text().startswith("average: predicted ")
 
 
 def test_rows_are_switched_on_and_off(page):
     page.get_by_label("Leaving the word out").check()
-    page.get_by_label("Same prediction, other attention").uncheck()
+    page.get_by_label("Adversarial attention").uncheck()
     rows = page.locator("#shown .reading").first.locator("tbody th")
     assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["Attention", "Leaving the word out"]
 
 
 def test_attention_is_shown_under_noise_a_similar_word_and_another_seed(page):
-    for name in ("Attention", "Same prediction, other attention"):
+    for name in ("Attention", "Adversarial attention"):
         page.get_by_label(name, exact=True).uncheck()
     for name in ("Noise on a word", "A similar word", "Another seed"):
         page.get_by_label(name).check()

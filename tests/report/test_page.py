@@ -113,8 +113,8 @@ def test_attention_that_was_only_found_is_not_called_the_most_different(bare):
     bounded = bare.rows.head(1).with_columns(
         test=pl.lit("adversarial_attention"), measure=pl.lit("x"), solver=pl.lit("bound")
     )
-    assert "the most different attention that gives" in render_page([bare])
-    assert "the most different attention found" in render_page([replace(bare, rows=pl.concat([bare.rows, bounded]))])
+    assert "the weights that differ most" in render_page([bare])
+    assert "the weights found that differ most" in render_page([replace(bare, rows=pl.concat([bare.rows, bounded]))])
 
 
 def test_a_page_without_texts_has_no_word_of_the_data(bare):
@@ -145,6 +145,6 @@ def test_words_are_listed_escaped_and_say_what_they_were_counted_on(page_of_one,
     words = updated(bare.verdict.words, auroc=None, polar=3)
     own = updated(bare.verdict, words=words, counted_on="the audited texts")
     page = render_page([replace(bare, verdict=own)])
-    assert "What each speaks for was counted on the audited texts." in page
-    assert "Too few words to say whether those that speak for an answer have larger scores: 3 do, and 14" in page
-    assert "What each speaks for was counted on the training texts." in render_page([bare])
+    assert "Supported classes were counted on the audited texts." in page
+    assert "Too few words to compare their scores: 3 support a class, and 14" in page
+    assert "Supported classes were counted on the training texts." in render_page([bare])

@@ -1,4 +1,4 @@
-"""Figures of other attention: shuffled at random, and as different as the same answer allows."""
+"""Figures of imposed attention: shuffled at random, and adversarial."""
 
 import math
 
@@ -27,9 +27,9 @@ DIVERGENCE, DIVERGENCES = "Jensen-Shannon divergence", (0.0, math.log(2))
 """What a divergence is called, and what it can be."""
 FOUND = "adversarial_attention.js"
 KINDS = {
-    FOUND: "same answer",
-    "adversarial_attention.cap": "any answer (cap)",
-    "adversarial_attention.js_search": "same answer, found by search",
+    FOUND: "same prediction",
+    "adversarial_attention.cap": "any prediction (cap)",
+    "adversarial_attention.js_search": "same prediction, found by search",
 }
 
 
@@ -40,7 +40,7 @@ def permutation(texts: Texts) -> Figure | None:
 
 
 def adversarial_attention(texts: Texts) -> Figure | None:
-    """The largest divergence that keeps the answer, its cap, and what a search finds where it was run."""
+    """The largest divergence that keeps the prediction, its cap, and what a search finds where it was run."""
     if not texts.has(FOUND):
         return None
     shown = {column: name for column, name in KINDS.items() if texts.has(column)}
@@ -60,7 +60,7 @@ def adversarial_attention(texts: Texts) -> Figure | None:
 
 
 def adversarial_attention_by_largest(texts: Texts) -> Figure | None:
-    """The largest divergence that keeps the answer, against the largest attention weight."""
+    """The largest divergence that keeps the prediction, against the largest attention weight."""
     name, divergence = "adversarial_attention_by_max_attention", "the largest divergence that keeps the answer"
     return by_largest(texts, name, FOUND, divergence, DIVERGENCE, DIVERGENCES)
 
