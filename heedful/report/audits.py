@@ -199,7 +199,7 @@ def _name_of(verdict: Verdict) -> str:
 
 
 def _some_texts(folder: Path, verdict: Verdict, shown: pl.Series, most: int) -> pl.Expr:
-    """Which rows are read of `texts` texts: those of the shown texts and of others at random."""
+    """Which rows are read: those of the shown texts and of others at random, `most` texts in all."""
     own = pl.col("split") == verdict.split
     texts = _read_parquet(folder / "rows.parquet", {"example": ROWS["example"]}, own, "example").sort("example")
     if len(texts) != verdict.texts:

@@ -126,7 +126,7 @@ def legend_of(series: Sequence[str], symbol: str | None = None) -> alt.Legend:
 
 
 def histogram(frame: pl.DataFrame, by: Sequence[str], low: float, high: float, bins: int) -> pl.DataFrame:
-    """The share of each group's values in each of N equal bins, by the left edge of each.
+    """The share of each group's values in each of a number of equal bins, by the left edge of each.
 
     A last line repeats the last share at the right end, to close the drawing. Values outside count in the outer bins.
     """

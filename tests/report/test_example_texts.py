@@ -24,7 +24,7 @@ def with_outcomes(audit, outcomes):
     """The audit with these outcomes of attention, by text."""
     changed = [pl.when(pl.col("example") == number).then(pl.lit(outcome)) for number, outcome in outcomes.items()]
     table = audit.outcomes.filter(pl.col("outcome").is_not_null()).with_columns(
-        outcome=pl.coalesce(*changed, "outcome")
+        outcome=pl.coalesce(*changed, "outcome"), is_moved=pl.col("example").is_in([0, 5, 6])
     )
     return replace(audit, outcomes=table.filter(pl.col("example").is_in(list(outcomes))))
 

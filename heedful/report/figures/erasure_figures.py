@@ -179,7 +179,7 @@ def _shown_rankings(texts: Texts) -> dict[str, str]:
 
 
 def _thinned(points: pl.DataFrame) -> pl.DataFrame:
-    """At most `most` points, the same ones each time: evenly spaced in the order of the texts."""
+    """At most MOST_POINTS points, the same ones each time: evenly spaced in the order of the texts."""
     if len(points) <= MOST_POINTS:
         return points
     return points.gather([round(place * (len(points) - 1) / (MOST_POINTS - 1)) for place in range(MOST_POINTS)])
