@@ -245,7 +245,7 @@ def panels(chart: alt.LayerChart, texts: Texts, width: int | None = None, height
     """The chart, one panel per run, under each other; two side by side if there are many.
 
     Args:
-        width, height: of one panel; None: as the chart is.
+        width, height: size of one panel; None: unchanged.
     """
     sized = chart if width is None else chart.properties(width=width)
     sized = sized if height is None else sized.properties(height=height)

@@ -26,7 +26,7 @@ class Figure:
     """A chart and its words.
 
     Args:
-        name: of its file.
+        name: file name without its ending.
         group: the name of the question that it belongs to.
         caption: one sentence on how to read it, and what was left out.
         source: the paper and figure that it repeats.

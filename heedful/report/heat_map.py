@@ -25,7 +25,7 @@ class HeatMap:
 
     Args:
         words: as to be shown; sentences if the model attends to these.
-        weights: of each word; None or NaN if undefined.
+        weights: one per word; None or NaN if undefined.
         gaps: text before each word, and after the last one; spaces if empty.
         marks: positions of words by kind ("key", "loose", "top"), which is their class on a page.
     """

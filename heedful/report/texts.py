@@ -23,7 +23,7 @@ class Texts:
             undefined. There is one line for each seed that the model of the run was trained with.
         runs: the audits' names, in the reader's order.
         classes: the predicted classes that are distinguished, in the order of the labels.
-        heads: of the audits of transformers, what each head shows and does, by name.
+        heads: for transformers, what each head shows and does, by name.
         rankings: what was measured of every ranking, for each run.
     """
 

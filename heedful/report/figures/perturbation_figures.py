@@ -20,7 +20,7 @@ from heedful.report.drawing import (
 from heedful.report.figure import Figure, worded
 from heedful.report.texts import Texts
 
-QUARTERS = ("below .25", ".25 to .5", ".5 to .75", ".75 and above")
+QUARTERS = ("below 0.25", "0.25 to 0.5", "0.5 to 0.75", "0.75 and above")
 LARGEST = "prediction.max_attention"
 BINS = 35
 DIVERGENCE, DIVERGENCES = "Jensen-Shannon divergence", (0.0, math.log(2))
@@ -69,7 +69,7 @@ def by_largest(texts: Texts, name: str, column: str, measure: str, axis: str, li
     """Box plots of a measure by quarter of the largest weight and predicted class, one panel per run.
 
     Args:
-        name: of the figure.
+        name: the name of the figure.
         measure, axis: what the column is, in a sentence and along the axis.
         limits: what it can be at least and at most.
     """
