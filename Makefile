@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TORCH := torch==2.13.0
+AXE := axe-core@4.14.1
 WORKERS ?= 2
 
 TENSORS := tests/measures tests/exact tests/models tests/attribution tests/battery tests/training tests/token_scores tests/test_attacks.py
@@ -73,8 +74,10 @@ clean:
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
 	touch $@
 
+# axe-core checks the pages in the browser tests; they skip without it.
 .venv/ready-dev: .venv/ready
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[hf,vectors,docs,dev]'
+	npm install --silent --no-save --prefix .venv $(AXE) || echo "no axe-core to be had: its tests skip"
 	touch $@
 
 .venv/ready-docs: .venv/ready

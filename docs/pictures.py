@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 DOCS = Path(__file__).parent
 TEXT = "A smart, funny film with a slow start, but the ending is simply wonderful."
 WIDTH, HEIGHT = 1180, 905
-REPORT_WIDTH, REPORT_HEIGHT = 1180, 1140
+REPORT_WIDTH, REPORT_HEIGHT = 1180, 1465
 
 
 def report() -> Path:

@@ -1,6 +1,6 @@
 """From an audit's files to one self-contained HTML page, and to figures as SVG and PNG. Needs no torch.
 
-Whoever only reads an audit's files waits for no library that draws.
+Reading an audit's files imports no plotting library.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""An audit's files, read and checked. They may come from strangers: nothing in them is executed."""
+"""An audit's files, read and checked. They can be untrusted: nothing in them is executed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ def shown_settings(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def short_name(settings: Mapping[str, Any], otherwise: str) -> str:
-    """The run's encoder, and its seed where that is not 0; or the other name where there is no encoder.
+    """The run's encoder, and its seed unless that is 0; or the other name if there is no encoder.
 
     >>> short_name({"run": {"network": {"encoder": "cnn"}, "seed": 2}}, "4f1c")
     'cnn, seed 2'
@@ -47,7 +47,7 @@ def short_name(settings: Mapping[str, Any], otherwise: str) -> str:
 
 
 def distinct_names(names: Sequence[str], settings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The names; where one stands twice, with the settings in which the runs differ, or else with a number.
+    """The names; repeated ones with the settings in which the runs differ, or else with a number.
 
     >>> distinct_names(["cnn", "cnn"], [{"method": "seat"}, {"method": "vanilla"}])
     ('cnn, seat', 'cnn, vanilla')
@@ -103,9 +103,9 @@ class AuditFiles:
     Args:
         name: what the reader calls the model.
         outcomes: one row per run, text, ranking and way of removing words, dev texts included; empty if the answer was
-            not asked for.
+            skipped.
         stored: all rows, on disk, if `rows` are those of some texts; None if they are all.
-        folders: where it was read from; several where several audits were pooled.
+        folders: where it was read from; several if several audits were pooled.
     """
 
     rows: pl.DataFrame
@@ -145,7 +145,7 @@ def audited_model(folder: Path, run: str) -> AuditFiles | None:
 
 
 def by_training(rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows of each training, in order."""
+    """The rows of each seed, in order."""
     return rows.partition_by("run", maintain_order=True)
 
 
@@ -192,14 +192,14 @@ def _read(folder: Path, name: str, most: int | None) -> AuditFiles:
 
 
 def _name_of(verdict: Verdict) -> str:
-    """The model as figures call it; of several trainings without a seed."""
+    """The model's name in figures; without a seed if there are several."""
     run = verdict.settings.get("run")
     settings = {"run": {**run, "seed": 0}} if run and len(verdict.trainings) > 1 else verdict.settings
     return short_name(settings, verdict.model or verdict.run)
 
 
 def _some_texts(folder: Path, verdict: Verdict, shown: pl.Series, most: int) -> pl.Expr:
-    """Which rows are read of so many texts: those of the shown texts and of others at random."""
+    """Which rows are read: those of the shown texts and of others at random, `most` texts in all."""
     own = pl.col("split") == verdict.split
     texts = _read_parquet(folder / "rows.parquet", {"example": ROWS["example"]}, own, "example").sort("example")
     if len(texts) != verdict.texts:
@@ -240,7 +240,7 @@ def _read_parquet(path: Path, schema: Columns, only: pl.Expr | None = None, uniq
         else:
             some = _scanned(path).filter(only)
             frame = (some if unique is None else some.select(unique).unique()).collect(engine="streaming")
-    # Bytes that are wrong deep inside make polars panic, and a panic is no Exception.
+    # Corrupt bytes can make polars panic, and a panic is not an Exception.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise StoreError(f"{path.name} cannot be read as Parquet: {reason(error)}") from error
     missing = [column for column in schema if column not in (*frame.columns, *OPTIONAL)]
@@ -266,16 +266,16 @@ def _check_once(frame: pl.DataFrame, key: Sequence[str], name: str) -> None:
 
 
 def _check_every_text(rows: pl.DataFrame, texts: int, trainings: int) -> None:
-    """Every measure of whole texts must have a row for each training and text: they are compared text by text."""
+    """Every measure of whole texts must have a row for each seed and text, since texts are compared."""
     whole = rows.filter(pl.col("item").is_null())
     if whole["example"].n_unique() != texts:
         raise StoreError(f"rows.parquet must have rows of {texts} texts; it has rows of {whole['example'].n_unique()}")
     counts = whole.group_by("run", "test", "measure").len().filter(pl.col("len") != texts).sort("test", "measure")
     if not counts.is_empty():
         _, test, measure, count = counts.row(0)
-        raise StoreError(f"rows.parquet must have {texts} rows of {test}.{measure}, one a text; it has {count}")
+        raise StoreError(f"rows.parquet must have {texts} rows of {test}.{measure}, one per text; it has {count}")
     if whole["run"].n_unique() != trainings:
-        raise StoreError(f"rows.parquet must have rows of {trainings} trainings; it has {whole['run'].n_unique()}")
+        raise StoreError(f"rows.parquet must have rows of {trainings} seeds; it has {whole['run'].n_unique()}")
 
 
 def _check_items(rows: pl.DataFrame, examples: pl.DataFrame) -> None:

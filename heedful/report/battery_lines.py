@@ -39,7 +39,7 @@ def group_headings(audits: Sequence[AuditFiles], names: Sequence[str]) -> dict[G
 
 
 def where_it_lies(line: Line) -> str:
-    """Where the score lies, in words."""
+    """Where the score lies, as text."""
     if line.score is None:
         return "nothing to measure"
     if line.score_high is not None and line.score_high < 0:

@@ -1,4 +1,4 @@
-"""What the figures have in common: colors, step histograms, box plots, one panel a run."""
+"""What the figures have in common: colors, step histograms, box plots, one panel per run."""
 
 import math
 import textwrap
@@ -16,9 +16,9 @@ from heedful.report.texts import Texts
 Ends = tuple[float, float]
 """Where an axis starts and where it ends."""
 FILLED = 0.2
-"""An axis of which the values would fill less than this share is cut to the values."""
+"""An axis is limited to the values if they would fill less than this share of it."""
 SMALL = 1e-3
-"""Where no number along an axis reaches this, they are written in a unit that is a power of ten."""
+"""If no number along an axis reaches this, the unit is a power of ten."""
 
 
 def axis_ends(values: Sequence[float], limits: Ends | None = None) -> Ends:
@@ -38,7 +38,7 @@ def axis_ends(values: Sequence[float], limits: Ends | None = None) -> Ends:
     if low == high:
         return limits or (whole if low else (0.0, 1.0))
     start, end = _rounded(*whole) if high - low >= FILLED * (whole[1] - whole[0]) else _rounded(low, high)
-    # Rounding may pass what the measure can be; the values never do, but for their last digit.
+    # Rounding may pass what the measure can be; the values never do, except for their last digit.
     return (start, end) if limits is None else (max(start, min(low, limits[0])), min(end, max(high, limits[1])))
 
 
@@ -53,9 +53,9 @@ def y_axis(field: str, title: str, ends: Ends, ticks: int = 5) -> alt.Y:
 
 
 def _between(title: str, ends: Ends, ticks: int) -> dict[str, Any]:
-    """Title, scale and numbers of an axis; where no number reaches SMALL, in a unit that is a power of ten.
+    """Title, scale and numbers of an axis; if no number reaches SMALL, in a unit that is a power of ten.
 
-    Numbers are at round places, at most so many distances apart: left to itself, the drawing crowds them.
+    Numbers are at round places, with at most this number of steps: by default, the drawing crowds them.
     """
     low, high = ends
     step, decimals = _round_step((high - low) / ticks)
@@ -88,7 +88,7 @@ WIDTH = 350
 PLOT = 280
 """The width of a plot whose axis on the left has a title and short numbers."""
 LABEL, MOST_LABEL = 5.8, 130
-"""The width of a character of a label, on average, and of the longest label beside an axis."""
+"""The width of a character of a label, on average, and of the longest label next to an axis."""
 ALIKE = 0.005
 """Values that differ by less than this share of themselves are stated, not drawn."""
 
@@ -107,12 +107,12 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VCo
 
 
 def color_scale(series: Sequence[str]) -> alt.Scale:
-    """One color a series, always the same for the same place in the list."""
+    """One color per series, always the same for the same place in the list."""
     return alt.Scale(domain=list(series), range=[COLORS[number % len(COLORS)] for number in range(len(series))])
 
 
 def color_of(series: Sequence[str], field: str, symbol: str = "square") -> alt.Color:
-    """Color by a field, with a legend above where there is more than one series."""
+    """Color by a field, with a legend above if there is more than one series."""
     legend = legend_of(series, symbol) if len(series) > 1 else None
     return alt.Color(f"{field}:N", scale=color_scale(series), legend=legend, sort=list(series))
 
@@ -126,7 +126,7 @@ def legend_of(series: Sequence[str], symbol: str | None = None) -> alt.Legend:
 
 
 def histogram(frame: pl.DataFrame, by: Sequence[str], low: float, high: float, bins: int) -> pl.DataFrame:
-    """The share of each group's values in each of so many equal bins, by the left edge of each.
+    """The share of each group's values in each of a number of equal bins, by the left edge of each.
 
     A last line repeats the last share at the right end, to close the drawing. Values outside count in the outer bins.
     """
@@ -171,7 +171,7 @@ def steps(
 
 
 def dashed_rule() -> alt.Chart:
-    """A thin line; it has data of its own, of one row, lest it be drawn once for each row of its chart."""
+    """A thin line; it has separate data of one row, so that it is not drawn for each row of its chart."""
     return alt.Chart(pl.DataFrame({"line": [0]})).mark_rule(strokeDash=[3, 3], color=INK, aria=False)
 
 
@@ -208,7 +208,7 @@ def boxes(
     axis: str,
     limits: Ends | None = None,
 ) -> alt.LayerChart:
-    """Lying box plots: one row a category, in it one box a series.
+    """Horizontal box plots: one row per category, with one box per series.
 
     Args:
         rows: the field of the categories, their order, and the title of their axis.
@@ -238,14 +238,14 @@ def boxes(
 
 
 MANY_PANELS = 5
-"""So many panels under each other are longer than a screen."""
+"""Number of panels under each other that is longer than a screen."""
 
 
 def panels(chart: alt.LayerChart, texts: Texts, width: int | None = None, height: int | None = None) -> Chart:
-    """The chart, one panel a run under the other where there are several; two side by side where there are many.
+    """The chart, one panel per run, under each other; two side by side if there are many.
 
     Args:
-        width, height: of one panel; None: as the chart is.
+        width, height: size of one panel; None: unchanged.
     """
     sized = chart if width is None else chart.properties(width=width)
     sized = sized if height is None else sized.properties(height=height)
@@ -265,7 +265,7 @@ def header_of(title: str | None = None, **more: Any) -> alt.Header:
 
 
 def stacked(charts: Mapping[str, alt.FacetChart] | Mapping[str, alt.Chart | alt.LayerChart]) -> Chart:
-    """Rows of panels, one a run, each under the name of its run where there are several."""
+    """Rows of panels, one per run, each under the name of its run if there are several."""
     if len(charts) == 1:
         return next(iter(charts.values()))
     return alt.vconcat(*(chart.properties(title=run) for run, chart in charts.items()), spacing=22)
@@ -279,7 +279,7 @@ def side_by_side(chart: alt.LayerChart | alt.Chart, field: str, order: Sequence[
 
 
 def drawn_or_said(chart: Chart, values: Sequence[float], quantity: str, noun: str, drawn: Ends | None = None) -> Chart:
-    """The chart; or, where all that it draws is about the same, that in words.
+    """The chart; or a sentence, if all its values are about the same.
 
     Args:
         noun: what the values are of, in the plural.
@@ -299,7 +299,7 @@ def drawn_or_said(chart: Chart, values: Sequence[float], quantity: str, noun: st
 
 
 def statement(sentence: str) -> alt.Chart:
-    """A sentence in the place of a chart that would show a single point."""
+    """A sentence instead of a chart that would show a single point."""
     lines = textwrap.wrap(sentence, 52)
     text = alt.Chart(pl.DataFrame({"sentence": ["\n".join(lines)]}))
     mark = text.mark_text(align="left", baseline="top", lineBreak="\n", fontSize=12.5, lineHeight=18, fill=STRONG)

@@ -1,8 +1,7 @@
-"""Texts of an audit that its page shows word by word: all of them as data for its script, and a few of each outcome."""
+"""Texts of an audit that its report shows: all as data for the page's script, and a few of each outcome."""
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +13,12 @@ from heedful.report.audits import AuditFiles, printable
 from heedful.report.heat_map import HeatMap
 from heedful.schema import TextOutcome
 from heedful.schema.rankings import ranking_title
-from heedful.verdict.answer_text import BADGES, outcome_sentences
+from heedful.verdict.answer_text import BADGES, example_lines, outcome_sentences
 
 GRADIENTS = ("attention_x_gradient", "gradient_x_input", "weight_gradient")
 MAPS = {
     "attention": "Attention",
-    "adversarial_attention": "Same prediction, other attention",
+    "adversarial_attention": "Adversarial attention",
     **{name: ranking_title(name).capitalize() for name in GRADIENTS},
     "leave_one_out": "Leaving the word out",
     "noisy_attention": "Noise on a word",
@@ -28,7 +27,7 @@ MAPS = {
 }
 """Titles of heat maps by measure; the first two are shown from the start."""
 PRODUCT = ("attention", "weight_gradient")
-"""Measures whose product has a heat map of its own."""
+"""Measures whose product has a separate heat map."""
 SETS = {"minimal_set": "flip", "rationale": "rationale", "noisy": "noisy"}
 MOST_EXAMPLES = 200
 MOST_CHARACTERS = 1_500_000
@@ -129,7 +128,7 @@ def text_outcomes(audit: AuditFiles, *, shown: bool = True) -> dict[int, TextOut
     """The outcome of attention for each audited text of the run whose texts are shown, if words are deleted.
 
     Args:
-        shown: only of the texts that are shown word by word.
+        shown: only of the texts whose words are shown.
     """
     own = audit.outcomes.filter(ranking="attention", removal="delete", split=audit.verdict.split)
     key = ["run", "example"] if shown else ["run"]
@@ -139,7 +138,7 @@ def text_outcomes(audit: AuditFiles, *, shown: bool = True) -> dict[int, TextOut
 
 def _example(text: Mapping[str, Any], readings: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     for reading in readings:
-        # A sentence model has other items than a word model on the same text.
+        # The items of a sentence model differ from those of a word model.
         if reading is not None and reading["items"] == text["items"]:
             del reading["items"]
     return {
@@ -182,20 +181,34 @@ def _evenly(things: Sequence[Any], most: int) -> list[Any]:
 
 # A few texts of each outcome: attention as a heat map, the key words outlined, and what is said about the text.
 
-PER_OUTCOME = 3
+PER_OUTCOME = 2
+"""Texts of each outcome; a single one if there are several models."""
 MOST_ITEMS = 60
 """Longer texts are chosen only if there are no others."""
-OUTCOMES = ("points", "misses", "no_small_set")
+MOVED = "moved"
+KINDS = {**BADGES, MOVED: "misses by moved information"}
 
 
 @dataclass(frozen=True)
 class ChosenText:
-    """A text as one model reads it: its attention, and its outcome in words."""
+    """A text read by one model: attention and outcome.
+
+    Args:
+        kind: name of the color and shape of the badge.
+        sentences: all that is said about the outcome; `lines` has what a page does not show by marks.
+    """
 
     model: str
     heat_map: HeatMap
+    kind: str
     badge: str
     sentences: Sequence[str]
+    lines: Sequence[str]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a page shows a part at a time."""
+        return len(self.heat_map.words) > MOST_ITEMS
 
 
 def chosen_texts(audits: Sequence[AuditFiles], data: Mapping[str, Any]) -> dict[str, list[ChosenText]]:
@@ -204,48 +217,63 @@ def chosen_texts(audits: Sequence[AuditFiles], data: Mapping[str, Any]) -> dict[
     Args:
         data: what `example_data` returns for the audits.
     """
-    counts = Counter(outcome.outcome for outcome in text_outcomes(audits[0], shown=False).values())
+    every = list(text_outcomes(audits[0], shown=False).values())
+    outcomes = [text_outcomes(audit) for audit in audits]
     name = f" ({data['runs'][0]})" if len(audits) > 1 else ""
     answer = audits[0].verdict.answer
     first = answer.example.example if answer and answer.example else None
-    return {
-        f"{BADGES[outcome].capitalize()}{name}: {counts[outcome]:,} of {counts.total():,} texts": [
-            _chosen_text(example, run, model, data["steps"])
-            for example in chosen
-            for run, model in zip(example["runs"], data["runs"], strict=True)
+    chosen = {}
+    for kind in ("points", "misses", MOVED, "no_small_set"):
+        known = {number for number, outcome in outcomes[0].items() if _is_of(kind, outcome)}
+        count = sum(_is_of(kind, outcome) for outcome in every)
+        others = known - {number for number in known if kind == "misses" and outcomes[0][number].is_moved}
+        own = [example for example in data["examples"] if example["index"] in (others or known) and example["runs"][0]]
+        texts = [
+            _chosen_text(example, run, model, data["steps"], own_outcomes.get(example["index"]), audit.verdict.item)
+            for example in _chosen(own, first)[: PER_OUTCOME if len(audits) == 1 else 1]
+            for run, model, own_outcomes, audit in zip(example["runs"], data["runs"], outcomes, audits, strict=True)
             if run is not None and "attention" in run["maps"]
         ]
-        for outcome in OUTCOMES
-        if (chosen := _chosen(data["examples"], outcome, first))
-    }
+        if texts:
+            chosen[f"{KINDS[kind].capitalize()}{name}: {count:,} of {len(every):,} texts"] = texts
+    return chosen
 
 
-def _chosen(examples: Sequence[Mapping[str, Any]], outcome: str, first: int | None) -> list[Mapping[str, Any]]:
-    """Texts of about the lower quartile, median and upper quartile of length; the audit's own example before these."""
-    own = [each for each in examples if each["runs"][0] and each["runs"][0].get("outcome", {}).get("name") == outcome]
+def _is_of(kind: str, outcome: TextOutcome) -> bool:
+    if kind == MOVED:
+        return outcome.outcome == "misses" and bool(outcome.is_moved)
+    return outcome.outcome == kind
+
+
+def _chosen(own: Sequence[Mapping[str, Any]], first: int | None) -> list[Mapping[str, Any]]:
+    """Texts of about the median, lower and upper quartile of length; the audit's own example before these."""
     short = [each for each in own if len(each["items"]) <= MOST_ITEMS] or own
     ordered = sorted(short, key=lambda each: (len(each["items"]), each["index"]))
     quartiles = [ordered[place * (len(ordered) - 1) // 4] for place in (2, 1, 3)] if ordered else []
     named = [each for each in own if each["index"] == first]
-    distinct = {each["index"]: each for each in (*named, *quartiles, *ordered)}
-    return list(distinct.values())[:PER_OUTCOME]
+    return list({each["index"]: each for each in (*named, *quartiles, *ordered)}.values())
 
 
-def _chosen_text(example: Mapping[str, Any], run: Mapping[str, Any], model: str, steps: int) -> ChosenText:
-    outcome = run.get("outcome", {"name": "", "badge": "", "key": [], "top": [], "sentences": []})
-    attention, key = run["maps"]["attention"], frozenset(outcome["key"])
+def _chosen_text(
+    example: Mapping[str, Any], run: Mapping[str, Any], model: str, steps: int, outcome: TextOutcome | None, item: str
+) -> ChosenText:
+    attention, words = run["maps"]["attention"], run.get("items", example["items"])
+    key = frozenset(outcome.key_words if outcome else ())
     row = f", row {example['row']}" if example["row"] is not None else ""
     probability = "" if run["probability"] is None else f" {run['probability']:.2f}"
     label = f"; label {example['label']}" if example["label"] else ""
     heat_map = HeatMap(
         title=f"Text {example['index']}{row}",
         note=f"predicted {run['predicted']}{probability}{label}",
-        words=run.get("items", example["items"]),
+        words=words,
         weights=[None if part is None else part / steps * attention["max"] for part in attention["weights"]],
         marks={
             "key": key,
-            "loose": key if outcome["name"] == "no_small_set" else frozenset(),
-            "top": frozenset(outcome["top"]),
+            "loose": key if outcome and outcome.outcome == "no_small_set" else frozenset(),
+            "top": frozenset(outcome.top_words if outcome else ()),
         },
     )
-    return ChosenText(model, heat_map, outcome["badge"], outcome["sentences"])
+    if outcome is None:
+        return ChosenText(model, heat_map, "none", "", (), ())
+    sentences, lines = outcome_sentences(outcome, words, item), example_lines(outcome, words, item)
+    return ChosenText(model, heat_map, outcome.outcome or "none", BADGES[outcome.outcome], sentences, lines)

@@ -1,4 +1,4 @@
-"""One figure of the report: a chart, how to read it, its source, and what it shows in words and numbers."""
+"""One figure of the report: a chart, how to read it, its source, and a description with numbers."""
 
 import re
 import tomllib
@@ -26,11 +26,11 @@ class Figure:
     """A chart and its words.
 
     Args:
-        name: of its file.
+        name: file name without its ending.
         group: the name of the question that it belongs to.
         caption: one sentence on how to read it, and what was left out.
         source: the paper and figure that it repeats.
-        alt: what it shows, in words and numbers.
+        alt: a description with numbers.
         table: the numbers behind it, where they are few.
         columns: how many of the six columns of the page it takes.
     """
@@ -76,7 +76,7 @@ def to_svg(figure: Figure) -> str:
 
 
 def to_png(figure: Figure, scale: float = 2.0) -> bytes:
-    """The figure as a PNG file, so many pixels a unit."""
+    """The figure as a PNG file, with `scale` pixels per unit."""
     return vl_convert.vegalite_to_png(_specification(figure), vl_version=VERSION, scale=scale)
 
 
@@ -100,7 +100,7 @@ def _drawable(part: Any) -> Any:
 
 
 def inline_svg(figure: Figure) -> Markup:
-    """The figure as an element of a page: numbers cut to two decimals, and described by its words."""
+    """The figure as an element of a page: numbers with two decimals, and its description."""
     drawn = PLACES.sub(lambda place: LONG_NUMBER.sub(r"\1", place[0]), to_svg(figure))
     described = Markup('<svg role="img" aria-label="{}" focusable="false" ').format(figure.alt)
     # The drawing is markup by vl-convert, which escapes every word of the data in it.

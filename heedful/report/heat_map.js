@@ -13,7 +13,7 @@ export function fullWeight(weights) {
   return Math.max(...sizes, (3 * sizes.reduce((a, b) => a + b, 0)) / sizes.length, 1e-12);
 }
 
-/** The words with the largest weights, in words. */
+/** The words with the largest weights, as text. */
 export function heaviest(words, weights, written, most) {
   const sizes = sizesOf(weights), order = ranked(sizes).slice(0, 3).filter((at) => sizes[at] > 0);
   return order.length ? "most: " + order.map((at) => quoted(cut(words[at], most)) + " " + written(weights[at])).join(", ") : "all 0";

@@ -21,11 +21,11 @@ UNSAFE |= {code: "" for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F),
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A text and the weight of each of its words, whoever draws it.
+    """A text and the weight of each of its words.
 
     Args:
         words: as to be shown; sentences if the model attends to these.
-        weights: of each word; None or NaN if undefined.
+        weights: one per word; None or NaN if undefined.
         gaps: text before each word, and after the last one; spaces if empty.
         marks: positions of words by kind ("key", "loose", "top"), which is their class on a page.
     """

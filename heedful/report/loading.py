@@ -1,4 +1,4 @@
-"""Models, audits and data sets by their names; and the audit of whatever these, or the user, have."""
+"""Models, audits and datasets by their names; and the audit of a model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,10 +27,10 @@ def load(
     """A finished run, a finished audit or a Hugging Face classifier: by its key, folder or name.
 
     Args:
-        name: a key, of which the first characters will do, a folder (`runs/3f9a...`, where `Audit.save` wrote, or a
+        name: a key, of which a unique prefix is enough, a folder (`runs/3f9a...`, where `Audit.save` wrote, or a
             Hugging Face model), or `hf:NAME`.
         runs, audits: where keys are looked up, runs first.
-        site, scope: of a Hugging Face model, the attention that is shown, and where other attention is imposed; empty:
+        site, scope: of a Hugging Face model, the attention that is shown, and where attention is imposed; empty:
             "last" and "row". docs/transformers.md lists them.
     """
     if not isinstance(name, str | Path) or not str(name).strip():
@@ -48,7 +48,7 @@ def load(
                 raise
             raise StoreError(
                 f"there is no finished run '{name}' in {store.folder}/ and no audit of that name in {audits}/. "
-                "`heedful list runs` lists the runs; `runs=` and `audits=` name other folders. A data set is loaded by "
+                "`heedful list runs` lists the runs; `runs=` and `audits=` name other folders. A dataset is loaded by "
                 "heedful.load_data."
             ) from error
         return Audit(files.rows, files.examples, files.verdict, files.outcomes)
@@ -63,19 +63,19 @@ def load_data(
     query: str | None = None,
     rationale: str | None = None,
 ) -> Dataset:
-    """A data set: a built-in or named one, a file or folder, `hub:NAME`, or what a run reads.
+    """A dataset: a built-in or named one, a file or folder, `hub:NAME`, or what a run reads.
 
     Args:
         source: as for `heedful train`; or the settings of the data, or of a whole run, which say more.
         text, label, query: the columns, where the source has columns that are not found by themselves.
-        rationale: the column of what people marked, or several with commas between them, one an annotator.
+        rationale: the column of human rationales, or several with commas between them, one per annotator.
     """
     if isinstance(source, Run):
         return _load(source.data, source)
     if isinstance(source, DataSettings):
         return _load(source, Run())
     if not isinstance(source, str | Path):
-        raise SettingError(f"source must name a data set or a file, or be settings of one; it is {source!r:.60}.")
+        raise SettingError(f"source must name a dataset or a file, or be settings of one; it is {source!r:.60}.")
     columns = {"text": text, "label": label, "query": query, "rationale": rationale}
     return _load(validate_settings(DataSettings, {"source": str(source), **columns}, "data."), Run())
 
@@ -99,21 +99,21 @@ def audit(
     device: str | None = None,
     report: Report | None = None,
 ) -> Audit:
-    """Put every test to a model's attention.
+    """Run every test on a model's attention.
 
     Args:
         model: a finished run, or its folder or key; a Hugging Face classifier, or its folder or `hf:NAME`; or any
             object with the methods embed, encode, attend and decode.
-        data: for a finished run or a Hugging Face model a data set, or its name, file or settings (of a single file all
-            texts are audited); None: the data that it was trained on. For a model of the user's own a list of batches:
+        data: for a finished run or a Hugging Face model a dataset, or its name, file or settings (of a single file all
+            texts are audited); None: the data that it was trained on. For your own model a list of batches:
             only they can number its tokens.
         settings: which tests, on how many texts.
         comparison_models: the same model from other seeds, without attention, or trained against it.
-        words: the words of a model of the user's own: a list for each text, in the order of the texts, with a word for
-            each item that attention weighs; or a dict or function from the number of a token to its word.
-        name: what a model of the user's own is called; empty: by its class.
+        words: the words of your own model: a list for each text, in the order of the texts, with a word for
+            each item that attention weighs; or a dict or function from a token ID to its word.
+        name: name of your own model; empty: that of its class.
         labels: what its classes are called, in the order of its logits; empty: by their numbers.
-        scores: scores of words from outside (SHAP, captum, LRP ...), each a ranking to be tested beside attention. A
+        scores: external scores of words (SHAP, captum, LRP ...), each a ranking that is tested with attention. A
             dict from a name to a path, a polars data frame, a dict from the id of a text to a score for each of its
             words, or a list or tensor with a row for each audited text; or the path of a file of one name or several.
         runs: where finished runs are looked up.

@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from heedful import __version__, formatting
 from heedful.report import battery_lines
@@ -25,6 +26,8 @@ from heedful.verdict.answer_text import BADGES
 
 HERE = Path(__file__).parent
 MOST_LABELS = 6
+MOST_CLASSES = 7
+"""Bars that are shown before the page is opened further, that of all texts among them."""
 TITLES = {
     "stability": "Is attention stable?",
     "heads": "Is there any head that one may show?",
@@ -53,6 +56,7 @@ def render_page(audits: Sequence[AuditFiles], figures: Sequence[Figure] = ()) ->
         chosen=chosen_texts(audits, examples) if examples["examples"] else {},
         recommended={answer_text.recommended_ranking(verdict) for verdict in verdicts},
         item=verdicts[0].item,
+        most_classes=MOST_CLASSES,
         badges=BADGES,
         skipped={name: reason for verdict in verdicts for name, reason in verdict.skipped.items()},
         notes=list(dict.fromkeys(note for verdict in verdicts for note in verdict.notes)),
@@ -95,8 +99,17 @@ def templates(*folders: Path) -> Environment:
         "tests": battery_lines,
         "formatting": formatting,
     }
-    environment.filters["printable"] = formatting.printable
+    environment.filters |= {"printable": formatting.printable, "with_code": with_code}
     return environment
+
+
+def with_code(sentence: str) -> Markup:
+    """The sentence with its commands as code.
+
+    >>> with_code("Run `heedful explain`, not <b>.")
+    Markup('Run <code>heedful explain</code>, not &lt;b&gt;.')
+    """
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(sentence))))
 
 
 def _facts(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, str]]:
@@ -132,7 +145,7 @@ def _made(verdicts: Sequence[Verdict], names: Sequence[str]) -> list[tuple[str, 
         for training in verdict.trainings:
             seed = "" if training.seed is None else f", seed {training.seed}"
             accuracy = training.scores.get("accuracy")
-            models.append(training.run + seed + ("" if accuracy is None else f", accuracy {100 * accuracy:.1f} %"))
+            models.append(training.run + seed + ("" if accuracy is None else f", accuracy {100 * accuracy:.1f}%"))
         label = "Run" if len(models) == 1 else "Runs"
         if models:
             facts.append((f"{label}, {name}" if len(verdicts) > 1 else label, "; ".join(models)))

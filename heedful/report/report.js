@@ -6,6 +6,15 @@ import { fullWeight, heatMap, heaviest } from "heedful/heat_map.js";
 const source = find("examples");
 if (source) drawTexts(JSON.parse(source.textContent));
 
+// A link to a part opens it.
+function openPart({ hash }) {
+  const part = find(hash.slice(1)), fold = part && (part.querySelector(":scope > .fold") ?? part.closest(".fold"));
+  if (fold) fold.open = true;
+}
+document.querySelectorAll("nav a").forEach((link) => link.addEventListener("click", () => openPart(link)));
+addEventListener("hashchange", () => openPart(location));
+openPart(location);
+
 function drawTexts(data) {
   const number = find("number"), search = find("search"), outcomes = find("outcomes"), predictions = find("predictions"), status = find("status"), shown = find("shown");
   const boxes = [...document.querySelectorAll("input[name=map]")];
@@ -61,7 +70,7 @@ function drawTexts(data) {
     if (data.runs.length > 1) caption.append(make("b", { textContent: name }), ": ");
     caption.append("predicted ", make("b", { textContent: run.predicted }), run.probability === null ? "" : " " + run.probability.toFixed(2));
     if (run.right !== null) caption.append("; label " + example.label + ", so ", make("b", { textContent: run.right ? "right" : "wrong" }));
-    if (run.outcome) caption.append(". Outcome: ", make("b", { className: "badge", textContent: run.outcome.badge }));
+    if (run.outcome) caption.append(". Outcome: ", make("b", { className: "outcome " + (run.outcome.name || "none"), textContent: run.outcome.badge }));
     const body = make("tbody", {});
     const visible = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
     data.maps.filter((kind) => visible.has(kind.key)).forEach((kind) => body.append(mapRow(kind, items, run)));

@@ -1,4 +1,4 @@
-"""Explanations in the terminal, by rich: weights as colors, and in words without colors."""
+"""Explanations in the terminal, by rich: weights as colors, and as text without colors."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def _print(explanation: Explanation, heading: str, console: Console, has_colors:
         console.print(_text(sentence))
     maps = view.heat_maps_of(explanation)
     if not has_colors:
-        # All maps would look alike, so the text stands here once.
+        # All maps would look the same, so the text is printed once.
         console.print()
         console.print(_indented(_words(maps[0], has_colors=False)))
     for heat_map in maps:

@@ -1,4 +1,4 @@
-"""One line a text and training seed: the rows of one audit or several, made wide for the figures."""
+"""One line per text and training seed: the rows of one audit or several, made wide for the figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ class Texts:
     """What the figures are drawn from.
 
     Args:
-        frame: run, seed, example, class (as predicted), and a column `test.measure` for each measure; NaN where
-            undefined. An example stands once for each seed that the model of the run was trained with.
+        frame: run, seed, example, class (as predicted), and a column `test.measure` for each measure; NaN if
+            undefined. There is one line for each seed that the model of the run was trained with.
         runs: the audits' names, in the reader's order.
         classes: the predicted classes that are distinguished, in the order of the labels.
-        heads: of the audits of transformers, what each head shows and does, by name.
+        heads: for transformers, what each head shows and does, by name.
         rankings: what was measured of every ranking, for each run.
     """
 
@@ -35,7 +35,7 @@ class Texts:
 
     @property
     def noun(self) -> str:
-        """What a line of the frame is, for counts of them: a text, or a text under one of several trainings."""
+        """The plural of a line of the frame: a text, or a text with one of several seeds."""
         trainings = self.frame.select("run", "seed").unique().height
         return "texts" if trainings <= len(self.runs) else "text-seed pairs"
 

@@ -47,6 +47,22 @@ def accuracy_text(verdict: Verdict) -> str:
     return own if common is None else f"{own} (most common class: {format_number(common, percent=True)})"
 
 
+KINDS = {"Yes": "points", "For some texts": "some", "No": "misses", "No small set decides": "no_small_set"}
+"""The color and shape of an answer on a page: that of the outcome of one text, where there is one."""
+DEPENDS = "It depends on the class"
+
+
+def answer_badge(answer: str) -> tuple[str, str]:
+    """The color and shape of an answer or a headline, and its word.
+
+    >>> answer_badge("Yes"), answer_badge("It depends on the class: fine: Yes, hateful: No")
+    (('points', 'Yes'), ('some', 'It depends on the class'))
+    """
+    if answer.startswith(DEPENDS):
+        return "some", DEPENDS
+    return KINDS.get(answer, "none"), answer
+
+
 def answered_classes(answer: AuditAnswer) -> list[ClassAnswer]:
     """Classes with enough texts for an answer, in the order of the labels."""
     return [each for each in answer.classes if each.answer != "Too few texts"]
@@ -174,8 +190,13 @@ def prediction_sentence(outcome: TextOutcome, item: str = "word") -> str:
     return f"With {which} alone: {alone}; without {them}: {without}."
 
 
-def top_words_sentence(outcome: TextOutcome, items: Sequence[str], item: str = "word") -> str:
+def top_words_sentence(
+    outcome: TextOutcome, items: Sequence[str], item: str = "word", *, with_effect: bool = True
+) -> str:
     """The top words and what the model predicts from them; empty if they are the key words or none decide.
+
+    Args:
+        with_effect: whether to compare their effect with that of the key words.
 
     >>> top_words_sentence(TextOutcome(predicted="bad", outcome="misses", top_words=(0, 3), key_words=(1, 3),
     ...     top_alone=0.5, top_without=0.9), ("a", "dull", "sad", "film"))
@@ -190,10 +211,11 @@ them alone: bad 0.50; without them: bad 0.90."
     )
     named = listed_words(items[place] for place in outcome.top_words)
     share = "at least" if outcome.outcome == "points" else "less than"
+    effect = f" Measured from chance, {has} {share} half of the key {item}{possessive} effect." if with_effect else ""
     alone, without = (f"{outcome.predicted} {part or 0.0:.2f}" for part in (outcome.top_alone, outcome.top_without))
     return (
-        f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}. Measured from chance, {has} {share} half of "
-        f"the key {item}{possessive} effect. With {them} alone: {alone}; without {them}: {without}."
+        f"Top {item}{ending} of {ranking_title(outcome.ranking)}: {named}.{effect} With {them} alone: {alone}; without "
+        f"{them}: {without}."
     )
 
 
@@ -219,6 +241,25 @@ def outcome_sentences(outcome: TextOutcome, items: Sequence[str], item: str = "w
     return tuple(sentence for sentence in sentences if sentence)
 
 
+def example_lines(outcome: TextOutcome, items: Sequence[str], item: str = "word") -> tuple[str, ...]:
+    """What a page says next to a text whose badge shows the outcome and whose key words are outlined.
+
+    The key words and what the model predicts from them are one line; if they are missed, the top words have another.
+
+    >>> alone, without = ("bad", 0.97), ("fine", 0.61)
+    >>> example_lines(TextOutcome(predicted="bad", outcome="points", key_words=(1,), alone_predicted=alone[0],
+    ...     alone_probability=alone[1], without_predicted=without[0], without_probability=without[1]), ("a", "dull"))
+    ('Key word: dull. With this word alone: bad 0.97; without it: fine 0.61.',)
+    """
+    is_reason = outcome.outcome in ("no_small_set", None)
+    about = outcome_sentence(outcome, item) if is_reason else ""
+    key = (about, key_words_sentence(outcome, items, item), prediction_sentence(outcome, item))
+    top = top_words_sentence(outcome, items, item, with_effect=False) if outcome.outcome == "misses" else ""
+    moved = f" Their states carry information from other {item}s." if outcome.is_moved else ""
+    lines = (" ".join(filter(None, key)), top and top + moved)
+    return tuple(filter(None, lines))
+
+
 # Which classes and rankings page and notebook list, and a bar of outcomes.
 
 
@@ -237,12 +278,12 @@ class ShareBar:
     numbers: tuple[tuple[str, str, str], ...]
 
 
-def share_bar(own: ClassAnswer, item: str) -> ShareBar | None:
+def share_bar(own: ClassAnswer) -> ShareBar | None:
     """The bar of all texts or of one class; None if there is nothing to show."""
     points, luck, none = own.shares.points.value, own.shares.luck, own.shares.no_small_set.value
     if own.answer == "Nothing to explain" or none is None:
         return None
-    parts = [("no-small-set", f"no small set of {item}s decides", none)]
+    parts = [("no-small-set", "no small set", none)]
     if points is not None:
         lucky = [("luck", "luck", luck)] if luck is not None else []
         parts = [("points", "points", points), ("misses", "misses", 1 - points), *lucky, *parts]

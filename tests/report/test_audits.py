@@ -132,7 +132,7 @@ def shorter(rows):
 
 def test_rows_that_are_none_or_not_of_every_text_are_refused(folder):
     for change, message in (
-        (thinned, "must have 40 rows of prediction.probability, one a text; it has 39"),
+        (thinned, "must have 40 rows of prediction.probability, one per text; it has 39"),
         (shorter, "must have rows of 40 texts; it has rows of 39"),
         (lambda rows: rows.clear(), "must have rows of the split 'test'; it has none"),
         (lambda rows: rows.with_columns(measure=pl.lit(None)), "column measure must have no empty cells"),

@@ -24,7 +24,7 @@ def with_outcomes(audit, outcomes):
     """The audit with these outcomes of attention, by text."""
     changed = [pl.when(pl.col("example") == number).then(pl.lit(outcome)) for number, outcome in outcomes.items()]
     table = audit.outcomes.filter(pl.col("outcome").is_not_null()).with_columns(
-        outcome=pl.coalesce(*changed, "outcome")
+        outcome=pl.coalesce(*changed, "outcome"), is_moved=pl.col("example").is_in([0, 5, 6])
     )
     return replace(audit, outcomes=table.filter(pl.col("example").is_in(list(outcomes))))
 
@@ -35,9 +35,12 @@ def test_each_outcome_has_a_few_texts_and_its_count_and_without_outcomes_there_a
     assert {title: len(texts) for title, texts in chosen.items()} == {
         "Points: 5 of 10 texts": PER_OUTCOME,
         "Misses: 4 of 10 texts": PER_OUTCOME,
+        "Misses by moved information: 2 of 10 texts": 2,
         "No small set: 1 of 10 texts": 1,
     }
     assert all(title.lower().startswith(text.badge) for title, texts in chosen.items() for text in texts)
+    moved = [text.heat_map.title for text in chosen["Misses by moved information: 2 of 10 texts"]]
+    assert not {text.heat_map.title for text in chosen["Misses: 4 of 10 texts"]} & {*moved}
     assert chosen_from(replace(audits[0], outcomes=audits[0].outcomes.clear())) == {}
 
 

@@ -53,7 +53,7 @@ def test_it_stands_alone_runs_nothing_and_sets_no_ink(audit):
         }
         assert "http" not in shown and "url(" not in shown and "@import" not in shown
     style = audit._repr_html_().partition("</style>")[0]
-    assert not re.search(r"(?<!-)color: (?!inherit)", style)
+    assert not re.search(r"(?<!-)color: (?!inherit|var\(--[a-z]+, inherit\))", style)
     assert set(re.findall(r"background: (#\w+|transparent|rgba\([^)]*\))", style)) == {
         "transparent",
     }

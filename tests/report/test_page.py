@@ -4,7 +4,7 @@ from dataclasses import replace
 import polars as pl
 
 from heedful.formatting import format_interval, format_number
-from heedful.report import read_audit, without_texts, write_report
+from heedful.report import example_texts, read_audit, without_texts, write_report
 from heedful.report.figures import FIGURES
 from heedful.report.page import render_page
 from heedful.schema import updated
@@ -113,8 +113,8 @@ def test_attention_that_was_only_found_is_not_called_the_most_different(bare):
     bounded = bare.rows.head(1).with_columns(
         test=pl.lit("adversarial_attention"), measure=pl.lit("x"), solver=pl.lit("bound")
     )
-    assert "the most different attention that gives" in render_page([bare])
-    assert "the most different attention found" in render_page([replace(bare, rows=pl.concat([bare.rows, bounded]))])
+    assert "the weights that differ most" in render_page([bare])
+    assert "the weights found that differ most" in render_page([replace(bare, rows=pl.concat([bare.rows, bounded]))])
 
 
 def test_a_page_without_texts_has_no_word_of_the_data(bare):
@@ -145,6 +145,29 @@ def test_words_are_listed_escaped_and_say_what_they_were_counted_on(page_of_one,
     words = updated(bare.verdict.words, auroc=None, polar=3)
     own = updated(bare.verdict, words=words, counted_on="the audited texts")
     page = render_page([replace(bare, verdict=own)])
-    assert "What each speaks for was counted on the audited texts." in page
-    assert "Too few words to say whether those that speak for an answer have larger scores: 3 do, and 14" in page
-    assert "What each speaks for was counted on the training texts." in render_page([bare])
+    assert "Supported classes were counted on the audited texts." in page
+    assert "Too few words to compare their scores: 3 support a class, and 14" in page
+    assert "Supported classes were counted on the training texts." in render_page([bare])
+
+
+def test_long_texts_scroll_in_their_place(bare, monkeypatch):
+    assert 'class="map" dir="auto" role="region" tabindex="0"' not in render_page([bare])
+    monkeypatch.setattr(example_texts, "MOST_ITEMS", 4)
+    assert 'class="map" dir="auto" role="region" tabindex="0" aria-label="Text ' in render_page([bare])
+
+
+def test_bars_of_many_classes_are_folded_and_many_models_keep_examples_folded(bare):
+    own = bare.verdict.answer
+    classes = tuple(updated(own.overall, shares=updated(own.overall.shares, label=f"class {at}")) for at in range(9))
+    many = replace(bare, verdict=updated(bare.verdict, answer=updated(own, classes=classes)))
+    shown, _, folded = render_page([many]).partition("<summary>3 more classes</summary>")
+    assert shown.count('<div class="class">') == 7 and folded.count('<div class="class">') == 3
+    assert '<h2 id="chosen-title">' in render_page([bare] * 3).replace("<summary><h2 id=", "")
+    assert '<summary><h2 id="chosen-title">' in render_page([bare] * 4)
+
+
+def test_rankings_are_shown_by_their_share_of_points_and_price(page_of_one, audits):
+    for ranking in audits[1].verdict.answer.rankings:
+        row = page_of_one.partition(f'<th scope="row">{ranking.title}')[2].partition("</tr>")[0]
+        assert f"width:{100 * (ranking.points.value or 0)}%" in row
+        assert f"<td>{ranking.price or '–'}</td>" in row and ranking.answer in row

@@ -14,7 +14,7 @@ from heedful.report import read_audit
 from heedful.report.example_texts import chosen_texts, example_data
 from heedful.report.page import render_page
 from heedful.schema import TextOutcome
-from heedful.verdict.answer_text import BADGES, outcome_sentences
+from heedful.verdict.answer_text import BADGES, answer_badge, example_lines, outcome_sentences
 from support.synthetic_audit import make_audit
 
 
@@ -69,15 +69,24 @@ def test_the_page_says_of_each_text_what_its_outcome_says(page, texts):
 
 def test_page_and_notebook_show_examples_with_these_sentences_alone(audit, page, notebook, texts):
     chosen = chosen_texts([audit], example_data([audit], ["bilstm"]))
-    assert len(chosen) == 3
+    assert len(chosen) == 4
     own = page.partition('id="rankings"')[0].partition('id="chosen"')[2]
-    said = [html.unescape(sentence) for sentence in re.findall(r"<li>(.*?)</li>", own)]
+    said = [html.unescape(sentence) for sentence in re.findall(r'<p class="says">(.*?)</p>', own)]
     numbers = [int(number) for number in re.findall(r">Text (\d+)", own)]
-    wanted = [outcome_sentences(*texts[number]) for number in numbers]
-    assert said == list(chain(*wanted)) and len(numbers) == sum(map(len, chosen.values()))
+    lines = [example_lines(*texts[number]) for number in numbers]
+    assert said == list(chain(*lines)) and len(numbers) == sum(map(len, chosen.values()))
     assert [int(number) for number in re.findall(r">Text (\d+)", notebook)] == numbers
-    for sentences in wanted:
-        assert "<br>".join(sentences) in html.unescape(notebook)
+    for number in numbers:
+        assert "<br>".join(outcome_sentences(*texts[number])) in html.unescape(notebook)
+
+
+def test_a_line_has_the_key_words_and_the_numbers_of_the_outcome_and_misses_have_another(texts):
+    for outcome, items in texts.values():
+        lines, sentences = example_lines(outcome, items), outcome_sentences(outcome, items)
+        assert len(lines) == 1 + (outcome.outcome == "misses")
+        assert all(sentence in lines[0] for sentence in sentences[1:3])
+        assert (sentences[0] in lines[0]) == (outcome.outcome in ("no_small_set", None))
+        assert ("carry information" in lines[-1]) == bool(outcome.is_moved)
 
 
 def test_page_and_notebook_say_the_answer_in_its_own_sentences(audit, page, notebook):
@@ -85,5 +94,8 @@ def test_page_and_notebook_say_the_answer_in_its_own_sentences(audit, page, note
     for own in (answer.overall, *answer.classes):
         for view in (page, notebook):
             assert own.sentence in html.unescape(view)
-    for sentence in (answer.headline, answer.recommendation.sentence):
-        assert sentence in html.unescape(page) and sentence in html.unescape(notebook)
+    kind, word = answer_badge(answer.headline)
+    assert f'<p class="lead"><strong class="outcome {kind}">{word}</strong></p>' in page.replace(" long", "")
+    shown = html.unescape(re.sub("</?code>", "`", page))
+    for sentence in (answer.headline.removeprefix(f"{word}: "), answer.recommendation.sentence):
+        assert sentence in shown and sentence in html.unescape(notebook)

@@ -39,20 +39,20 @@ def test_all_texts_come_first_then_each_class_that_is_predicted(verdict_of):
 
 
 def test_a_bar_has_the_numbers_of_the_sentence():
-    bar = share_bar(class_answer(points=0.8, none=0.25, luck=0.2), "word")
+    bar = share_bar(class_answer(points=0.8, none=0.25, luck=0.2))
     assert (bar.decided, bar.points, bar.luck) == (75, 80, 20)
     assert [(name, number) for _, name, number in bar.numbers] == [
         ("points", "80"),
         ("misses", "20"),
         ("luck", "20"),
-        ("no small set of words decides", "25"),
+        ("no small set", "25"),
     ]
 
 
 def test_without_a_small_set_a_bar_has_one_part_and_nothing_to_explain_has_no_bar():
-    bar = share_bar(class_answer(points=None, none=1.0, luck=None), "word")
+    bar = share_bar(class_answer(points=None, none=1.0, luck=None))
     assert (bar.decided, bar.points, bar.luck) == (0, 0, None) and len(bar.numbers) == 1
-    assert share_bar(class_answer("Nothing to explain"), "word") is None
+    assert share_bar(class_answer("Nothing to explain")) is None
 
 
 def test_only_a_ranking_that_can_be_shown_is_recommended(verdict_of):

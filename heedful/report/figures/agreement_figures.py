@@ -48,7 +48,7 @@ def _taus(texts: Texts, name: str, column: str) -> Figure | None:
 
 
 def _table(texts: Texts, column: str) -> pl.DataFrame:
-    """Mean, standard deviation and share significant at .05, by run and predicted class (Jain and Wallace, Table 2)."""
+    """Mean, standard deviation and share significant at 0.05, by run and class (Jain and Wallace, Table 2)."""
     p = f"{column.removesuffix('.tau')}.p"
     has_p = texts.has(p)
     value = pl.col(column)
@@ -65,8 +65,8 @@ def _table(texts: Texts, column: str) -> pl.DataFrame:
     )
     if not has_p:
         return table.drop("significant")
-    share = pl.format("{} %", (100 * pl.col("significant")).round(0).cast(pl.Int32))
-    return table.with_columns(share.alias("significant")).rename({"significant": "significant at .05"})
+    share = pl.format("{}%", (100 * pl.col("significant")).round(0).cast(pl.Int32))
+    return table.with_columns(share.alias("significant")).rename({"significant": "significant at 0.05"})
 
 
 FIGURES = (tau_gradient, tau_leave_one_out, tau_gradient_leave_one_out)

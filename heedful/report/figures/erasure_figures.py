@@ -1,4 +1,4 @@
-"""Figures of erased weights: one at a time, and one after the other until the decision changes."""
+"""Figures of erased weights: one at a time, and one after the other until the prediction changes."""
 
 from statistics import median
 
@@ -42,7 +42,7 @@ CELLS = {
     ("no", "yes"): "only the other word",
     ("no", "no"): "neither",
 }
-"""What flips the decision, by whether erasing the top word does, and whether erasing another does."""
+"""Labels by whether erasing the top word flips the prediction, and whether erasing another word does."""
 
 
 def erase_one(texts: Texts) -> Figure | None:
@@ -54,7 +54,7 @@ def erase_one(texts: Texts) -> Figure | None:
     # Those below 0 are drawn last, so that no others hide them.
     thin = _thinned(points).sort("y", descending=True, maintain_order=True)
     counted = f" {negative:,} of {len(points):,} {noun} lie there." if negative else " No text lies there."
-    counted += f" Drawn are {len(thin):,} of the {noun}, evenly chosen." if len(thin) < len(points) else ""
+    counted += f" The figure shows {len(thin):,} of the {noun}, evenly chosen." if len(thin) < len(points) else ""
     return worded(
         "erase_one",
         panels(_scatter(thin), texts, PLOT, 190),
@@ -93,11 +93,11 @@ def _top_against_other(texts: Texts) -> pl.DataFrame:
 
 
 def erase_one_flips(texts: Texts) -> Figure | None:
-    """In how many texts erasing the top item, and erasing another, flips the decision: a table of two by two."""
+    """In how many texts erasing the top item, and erasing another, flips the prediction: a table of two by two."""
     cells = flip_cells(texts)
     if cells is None:
         return None
-    table = cells.with_columns(pl.format("{} %", pl.col("percent").round(1))).pivot(
+    table = cells.with_columns(pl.format("{}%", pl.col("percent").round(1))).pivot(
         "cell", index=["run", "ranking", "texts"], values="percent"
     )
     top = cells.filter(pl.col("cell") == "only the top word").select("percent", "ranking", "run").rows()
@@ -105,7 +105,7 @@ def erase_one_flips(texts: Texts) -> Figure | None:
         "erase_one_flips",
         stacked({run: _flip_chart(cells.filter(pl.col("run") == run)) for run in texts.runs}),
         "Two by two tables. Only the top word flips: "
-        f"{', '.join(f'{percent:.1f} % by {ranking} ({run})' for percent, ranking, run in top)}.",
+        f"{', '.join(f'{percent:.1f}% by {ranking} ({run})' for percent, ranking, run in top)}.",
         table=table.rename({"texts": texts.noun}),
     )
 
@@ -132,12 +132,12 @@ def flip_cells(texts: Texts) -> pl.DataFrame | None:
 
 
 def fraction_erased(texts: Texts) -> Figure | None:
-    """The fraction of items that each ranking erases before the decision changes."""
+    """The fraction of items that each ranking erases before the prediction changes."""
     return _erased(texts, "fraction")
 
 
 def mass_erased(texts: Texts) -> Figure | None:
-    """The attention mass that each ranking erases before the decision changes."""
+    """The attention mass that each ranking erases before the prediction changes."""
     return _erased(texts, "mass")
 
 
@@ -172,14 +172,14 @@ def _erased(texts: Texts, measure: str) -> Figure | None:
 
 
 def _shown_rankings(texts: Texts) -> dict[str, str]:
-    """Every ranking that was tested, as the reader calls it: those that somebody asked for before the smallest set."""
+    """Title of every tested ranking: requested ones come before the smallest set."""
     others = {name: printable(ranking_title(name)) for name in rankings_in(texts.frame.columns)}
     last = {"minimal": RANKINGS["minimal"]}
     return {**{name: title for name, title in {**others, **RANKINGS}.items() if name not in last}, **last}
 
 
 def _thinned(points: pl.DataFrame) -> pl.DataFrame:
-    """At most so many points, the same ones each time: evenly spaced in the order of the texts."""
+    """At most MOST_POINTS points, the same ones each time: evenly spaced in the order of the texts."""
     if len(points) <= MOST_POINTS:
         return points
     return points.gather([round(place * (len(points) - 1) / (MOST_POINTS - 1)) for place in range(MOST_POINTS)])

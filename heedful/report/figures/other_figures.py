@@ -1,4 +1,4 @@
-"""Figures of trained adversaries, kinds of words, rankings, heads and ways to train."""
+"""Figures of trained adversaries, kinds of words, rankings, heads and training methods."""
 
 import math
 from collections.abc import Sequence
@@ -304,13 +304,13 @@ def frontier_figure(
     line = alt.Chart(_places(best)).mark_line(color=INK, opacity=0.5, interpolate="step-before", aria=False)
     color = color_of([kind for kind in WAYS if kind in kinds], "kind", "circle")
     dots = base.mark_point(filled=True, size=90, opacity=1, aria=False).encode(color=color)
-    # The bound has the axis of the points: a datum would bring an axis of its own, which begins at 0.
+    # The bound has the axis of the points: a datum would add a separate axis, which begins at 0.
     bound = alt.Chart(pl.DataFrame({"accuracy": [least]})).mark_rule(strokeDash=[3, 3], color=INK, aria=False)
     layers = [bound.encode(x=x), line.encode(x=x, y=y), dots]
     return worded(
         "frontier",
         alt.LayerChart(layer=layers).properties(width=PLOT, height=230),
-        f"Scatter plot of {len(ways)} ways to train; accuracy and share of texts: {listed}.",
+        f"Scatter plot of {len(ways)} training methods; accuracy and share of texts: {listed}.",
         table=pl.DataFrame(table),
     )
 

@@ -1,4 +1,4 @@
-"""Figures of other attention: shuffled at random, and as different as the same answer allows."""
+"""Figures of imposed attention: shuffled at random, and adversarial."""
 
 import math
 
@@ -20,16 +20,16 @@ from heedful.report.drawing import (
 from heedful.report.figure import Figure, worded
 from heedful.report.texts import Texts
 
-QUARTERS = ("below .25", ".25 to .5", ".5 to .75", ".75 and above")
+QUARTERS = ("below 0.25", "0.25 to 0.5", "0.5 to 0.75", "0.75 and above")
 LARGEST = "prediction.max_attention"
 BINS = 35
 DIVERGENCE, DIVERGENCES = "Jensen-Shannon divergence", (0.0, math.log(2))
 """What a divergence is called, and what it can be."""
 FOUND = "adversarial_attention.js"
 KINDS = {
-    FOUND: "same answer",
-    "adversarial_attention.cap": "any answer (cap)",
-    "adversarial_attention.js_search": "same answer, found by search",
+    FOUND: "same prediction",
+    "adversarial_attention.cap": "any prediction (cap)",
+    "adversarial_attention.js_search": "same prediction, found by search",
 }
 
 
@@ -40,7 +40,7 @@ def permutation(texts: Texts) -> Figure | None:
 
 
 def adversarial_attention(texts: Texts) -> Figure | None:
-    """The largest divergence that keeps the answer, its cap, and what a search finds where it was run."""
+    """The largest divergence that keeps the prediction, its cap, and what a search finds where it was run."""
     if not texts.has(FOUND):
         return None
     shown = {column: name for column, name in KINDS.items() if texts.has(column)}
@@ -60,7 +60,7 @@ def adversarial_attention(texts: Texts) -> Figure | None:
 
 
 def adversarial_attention_by_largest(texts: Texts) -> Figure | None:
-    """The largest divergence that keeps the answer, against the largest attention weight."""
+    """The largest divergence that keeps the prediction, against the largest attention weight."""
     name, divergence = "adversarial_attention_by_max_attention", "the largest divergence that keeps the answer"
     return by_largest(texts, name, FOUND, divergence, DIVERGENCE, DIVERGENCES)
 
@@ -69,7 +69,7 @@ def by_largest(texts: Texts, name: str, column: str, measure: str, axis: str, li
     """Box plots of a measure by quarter of the largest weight and predicted class, one panel per run.
 
     Args:
-        name: of the figure.
+        name: the name of the figure.
         measure, axis: what the column is, in a sentence and along the axis.
         limits: what it can be at least and at most.
     """

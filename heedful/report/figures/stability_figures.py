@@ -41,7 +41,7 @@ def _moved(texts: Texts, column: str) -> Figure | None:
 
 
 def top_word_curves(texts: Texts) -> Figure | None:
-    """How much less sure the model is without the top words and with them alone, by how many they are."""
+    """Drop of the probability without the top words and with them alone, by the number of top words."""
     means = top_word_means(texts)
     if means is None:
         return None
@@ -78,7 +78,7 @@ def top_word_means(texts: Texts) -> pl.DataFrame | None:
 
 
 def certified_share(texts: Texts) -> Figure | None:
-    """The share of texts whose decision no perturbation of the weights up to a radius changes."""
+    """The share of texts whose prediction no perturbation of the weights up to a radius changes."""
     if not texts.has(CERTIFICATE):
         return None
     curves = certified_curves(texts)
@@ -122,7 +122,7 @@ def _curves(means: pl.DataFrame, ends: Ends) -> alt.FacetChart:
     sizes, names = list(dict.fromkeys(means["size"])), list(RANKINGS.values())
     base = alt.Chart().encode(
         x=alt.X("size:N", sort=sizes, title="words", axis=alt.Axis(labelAngle=0)),
-        y=y_axis("value", "less sure by", ends),
+        y=y_axis("value", "probability drops by", ends),
         color=color_of(names, "ranking", "stroke"),
     )
     # Where rankings agree their lines coincide: the one below shows through the gaps of the other.
@@ -150,7 +150,7 @@ def _falling(curves: pl.DataFrame) -> alt.FacetChart:
 
 
 def _place(size: str) -> tuple[bool, float]:
-    """Numbers of words in their order, then shares of the text."""
+    """Counts of words in their order, then shares of the text."""
     return size.endswith("%"), float(size.rstrip("%"))
 
 

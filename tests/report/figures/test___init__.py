@@ -107,10 +107,10 @@ def test_a_scatter_is_thinned_the_same_way_and_keeps_the_smallest_sign(texts):
     many = replace(texts, frame=pl.concat([texts.frame] * 60))
     figure = erase_one(many)
     assert figure.alt.startswith(f"Scatter plot of {MOST_POINTS:,} texts")
-    assert f"of 4,800 texts lie there. Drawn are {MOST_POINTS:,} of the texts" in figure.caption
+    assert f"of 4,800 texts lie there. The figure shows {MOST_POINTS:,} of the texts" in figure.caption
     assert to_svg(figure).count("<path transform") >= MOST_POINTS
     assert to_svg(figure) == to_svg(erase_one(many))
-    assert "Drawn are" not in erase_one(texts).caption
+    assert "The figure shows" not in erase_one(texts).caption
     tiny = texts.frame.with_columns(pl.lit(-1e-9).alias("erase_one.delta_js_attention"))
     assert "80 of 80 texts lie there" in erase_one(replace(texts, frame=tiny)).caption
 
