@@ -104,7 +104,7 @@ class ActOptions(Request):
         seed: shuffle, embedding_noise: of what is drawn.
         radius, norm: worst_perturbation: the ball around the model's attention.
         scale: embedding_noise: the variance of the noise on each coordinate.
-        item: replace_word: the place of the word in `TextState.words`; None: the most attended that has a similar word.
+        item: replace_word: the place of the word in `TextState.words`; None: the most attended that has a synonym.
     """
 
     ranking: Ranking = "attention"
@@ -195,9 +195,11 @@ class ShownOutcome(TextOutcome):
     """The outcome of the text, under the model's own attention.
 
     Args:
+        badge: the outcome in a word or two.
         sentences: what every view says about it; the first is the outcome.
     """
 
+    badge: str
     sentences: list[str]
 
 
@@ -365,6 +367,7 @@ class ModelInfo(BaseModel):
         is_hierarchical: whether items are sentences.
         solver: how most actions are answered.
         guidance: what its audit says; None if it has no audit.
+        answer_kind: color and shape of the audit's answer, as in the report.
         lines: the tests of its audit, which explain the answer; with an audit, GET /report/ID is its report.
     """
 
@@ -380,6 +383,7 @@ class ModelInfo(BaseModel):
     examples: list[ExampleText]
     actions: list[ActionInfo]
     guidance: Guidance | None = None
+    answer_kind: str = "none"
     lines: tuple[Line, ...] = ()
 
 

@@ -28,7 +28,7 @@ def live_page() -> tuple[str, str]:
     """The page, and the policy that must go with it."""
     nonce = token_urlsafe(16)
     policy = f"{POLICY.format(nonce)}; connect-src 'self'; frame-ancestors 'none'"
-    return _rendered(nonce, "Heedful: take hold of the attention", None), policy
+    return _rendered(nonce, "Heedful: drag the attention, delete the words", None), policy
 
 
 def save_page(

@@ -24,6 +24,7 @@ from heedful.subjects.opening import load_texts, open_subject
 from heedful.subjects.read_text import Reader, ReadText, written
 from heedful.subjects.subject import Subject
 from heedful.types import Dataset
+from heedful.verdict.answer_text import answer_badge
 
 # Texts to begin with: of a model's audit, or of the data that it was trained on.
 
@@ -200,6 +201,7 @@ def serve_subject(subject: Subject, audits: Path | None = None) -> ServedModel:
         raise SettingError(f"MODEL must be one that reads texts; only you can number the tokens of {subject.name}.")
     audit = None if audits is None else audited_model(audits, subject.key)
     labels = tuple(subject.labels if audit is None else audit.verdict.labels)
+    answer = None if audit is None else audit.verdict.answer
     is_linear, model = linear(subject.model) is not None, subject.facts["Model"]
     info = ModelInfo(
         id=subject.key,
@@ -214,6 +216,7 @@ def serve_subject(subject: Subject, audits: Path | None = None) -> ServedModel:
         examples=([] if audit is None else examples_of_audit(audit)) or examples_of_data(subject),
         actions=[action.info for action in ACTIONS.values()],
         guidance=None if audit is None else guidance_of(audit.verdict, "`heedful audit` without `--tests`"),
+        answer_kind=answer_badge(answer.headline)[0] if answer else "none",
         lines=() if audit is None else audit.verdict.lines,
     )
 

@@ -163,7 +163,11 @@ def outcomes_of(read: ReadText, settings: AuditSettings) -> Mapping[str, TextOut
 def shown_outcome(read: ReadText, settings: AuditSettings) -> ShownOutcome:
     """Attention's outcome, and what every view says about it."""
     outcome = outcomes_of(read, settings)["attention"]
-    return ShownOutcome(**dict(outcome), sentences=list(outcome_sentences(outcome, read.labels, read.item)))
+    return ShownOutcome(
+        **dict(outcome),
+        badge=BADGES[outcome.outcome],
+        sentences=list(outcome_sentences(outcome, read.labels, read.item)),
+    )
 
 
 # The most that any attention can move a prediction.

@@ -47,6 +47,22 @@ def accuracy_text(verdict: Verdict) -> str:
     return own if common is None else f"{own} (most common class: {format_number(common, percent=True)})"
 
 
+KINDS = {"Yes": "points", "For some texts": "some", "No": "misses", "No small set decides": "no_small_set"}
+"""The color and shape of an answer on a page: that of the outcome of one text, where there is one."""
+DEPENDS = "It depends on the class"
+
+
+def answer_badge(answer: str) -> tuple[str, str]:
+    """The color and shape of an answer or a headline, and its word.
+
+    >>> answer_badge("Yes"), answer_badge("It depends on the class: fine: Yes, hateful: No"), answer_badge("Too few texts")
+    (('points', 'Yes'), ('some', 'It depends on the class'), ('none', 'Too few texts'))
+    """
+    if answer.startswith(DEPENDS):
+        return "some", DEPENDS
+    return KINDS.get(answer, "none"), answer
+
+
 def answered_classes(answer: AuditAnswer) -> list[ClassAnswer]:
     """Classes with enough texts for an answer, in the order of the labels."""
     return [each for each in answer.classes if each.answer != "Too few texts"]

@@ -67,7 +67,7 @@ def test_erasing_down_a_ranking_has_a_slider_over_the_prefix(opened, live):
         assert page.page.locator("#items .item.erased").count() == count
     assert f"Erased {len(answer.steps)}:" in page.page.locator(".prefix").inner_text()
     page.page.locator("[data-control=ranking]").select_option("leave_one_out")
-    page.page.locator("#result .outcome", has_text="leave-one-out").wait_for()
+    page.page.locator("#result .found", has_text="leave-one-out").wait_for()
     other = acted(live, "average", "erase_ranking", {"ranking": "leave_one_out"})
     start = other.flips_at if other.flips_at is not None else len(other.steps)
     assert page.page.locator("[data-control=prefix]").input_value() == str(start)
@@ -85,11 +85,11 @@ def test_the_ball_of_a_perturbation_has_its_certified_radius_on_the_same_axis(op
     assert share == pytest.approx(min(answer.radius / answer.most_radius, 1), abs=0.02)
     with page.page.expect_response("**/api/act"):
         page.page.locator("[data-control=radius]").fill("1")
-    page.page.locator("#result .outcome", has_text="within 1 (l1)").wait_for()
+    page.page.locator("#result .found", has_text="within 1 (l1)").wait_for()
     wider = acted(live, "average", "worst_perturbation", {"radius": 1.0})
     assert page.numbers() == pytest.approx(wider.probabilities, abs=1e-6)
     page.page.locator("[data-control=norm]").select_option("linf")
-    page.page.locator("#result .outcome", has_text="(linf)").wait_for()
+    page.page.locator("#result .found", has_text="(linf)").wait_for()
 
 
 def test_noise_is_drawn_again_and_grows(opened, live):
@@ -99,7 +99,7 @@ def test_noise_is_drawn_again_and_grows(opened, live):
         page.page.locator("#result [data-control=again]").click()
     assert second.value.post_data_json["options"]["seed"] != first["seed"]
     page.page.locator("[data-control=scale]").fill("1")
-    page.page.locator("#result .outcome", has_text="variance 10").wait_for()
+    page.page.locator("#result .found", has_text="variance 10").wait_for()
     assert page.page.locator("#items .item.changed").count() == 1
 
 
