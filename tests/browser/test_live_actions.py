@@ -2,11 +2,17 @@
 
 import pytest
 
-from heedful.server.actions import ACTIONS
+from heedful.server.actions import ACTIONS, replace_word
 from heedful.server.contract import ActOptions
 from support.live import TEXT
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(autouse=True)
+def synonyms(monkeypatch):
+    """The only synonym: installed ones differ between machines."""
+    monkeypatch.setattr(replace_word, "_synonyms", lambda context, model: ({"good": "bad"}, "a synonym"))
 
 
 def acted(live, name, action, options, text=TEXT):
@@ -30,7 +36,7 @@ def test_every_button_shows_what_python_says(opened, live):
         options = asked(page, action)["options"]
         answer = acted(live, "average", action, options)
         result = page.page.locator("#result")
-        assert result.locator(".outcome").inner_text() == answer.sentence, action
+        assert result.locator(".found").inner_text() == answer.sentence, action
         assert result.locator("h3 .badge").inner_text() == answer.solver, action
         assert answer.paper in result.inner_text(), action
         if answer.is_settable:
@@ -103,7 +109,7 @@ def test_noise_is_drawn_again_and_grows(opened, live):
     assert page.page.locator("#items .item.changed").count() == 1
 
 
-def test_the_selected_word_is_the_one_that_is_replaced(opened, live):
+def test_the_selected_word_is_the_one_that_is_replaced_and_this_is_undone(opened, live):
     page = opened()
     page.fader(4).focus()
     request = asked(page, "replace_word")
@@ -111,7 +117,19 @@ def test_the_selected_word_is_the_one_that_is_replaced(opened, live):
     page.read()
     answer = acted(live, "average", "replace_word", {"item": 4})
     assert page.page.locator("#text").input_value() == answer.text
-    assert page.page.locator("#items .item.changed .word").inner_text() == answer.replaced[1]
+    assert page.page.locator("#items .item.changed .word").inner_text() == answer.replaced[1] == "bad"
+    page.page.locator("#undo").click()
+    page.read()
+    assert page.page.locator("#text").input_value() == TEXT and page.page.locator("#undo").is_disabled()
+
+
+def test_a_word_without_a_synonym_stays_and_the_page_says_so(opened):
+    page = opened()
+    page.fader(0).focus()
+    page.page.locator("[data-action=replace_word]").click()
+    page.page.locator("#result .failure").wait_for()
+    assert "“the” has no synonym" in page.page.locator("#result .failure").inner_text()
+    assert page.page.locator("#text").input_value() == TEXT and page.page.locator("#undo").is_disabled()
 
 
 def test_shuffles_differ_and_are_undone_one_by_one(opened):
@@ -130,5 +148,5 @@ def test_a_refusal_is_a_sentence_on_the_page(opened):
     page = opened().write("good")
     with page.page.expect_response("**/api/act"):
         page.page.locator("[data-action=worst_permutation]").click()
-    page.page.locator("#failure").wait_for()
-    assert page.page.locator("#failure").inner_text().endswith(".")
+    page.page.locator("#result .failure").wait_for()
+    assert page.page.locator("#result .failure").inner_text().endswith(".")

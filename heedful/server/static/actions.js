@@ -85,7 +85,10 @@ export class Actions {
       this.page.succeed();
       this.#show(action, acted);
     } catch (error) {
-      if (!isSuperseded(error)) this.result.replaceChildren(make("p", { className: "failure", textContent: error.message }));
+      if (!isSuperseded(error)) {
+        this.clear();
+        this.result.replaceChildren(make("p", { className: "failure", textContent: error.message }));
+      }
     } finally {
       press.classList.remove("waiting");
     }
