@@ -41,7 +41,8 @@ def test_a_notebook_shows_the_answer_texts_of_each_outcome_and_the_tests(audit):
 def test_it_stands_alone_runs_nothing_and_sets_no_ink(audit):
     for shown in (audit._repr_html_(), make_explanation()._repr_html_()):
         page = Page(shown)
-        assert set(page.tags) <= {"div", "style", "p", "b", "br", "span", "table", "thead", "tbody", "tr", "th", "td"}
+        boxes = {"div", "style", "p", "b", "br", "span", "strong", "details", "summary"}
+        assert set(page.tags) <= boxes | {"table", "thead", "tbody", "tr", "th", "td"}
         assert {name for _, own in page.elements for name in own} <= {
             "class",
             "style",
@@ -53,7 +54,9 @@ def test_it_stands_alone_runs_nothing_and_sets_no_ink(audit):
         }
         assert "http" not in shown and "url(" not in shown and "@import" not in shown
     style = audit._repr_html_().partition("</style>")[0]
-    assert not re.search(r"(?<!-)color: (?!inherit)", style)
+    assert not re.search(r"(?<!-)color: (?!inherit|var\(--(yes|some|no|none))", style)
+    inks = re.findall(r"--(yes|some|no|none): color-mix\(in srgb, #\w+ \d\d%, currentColor\)", style)
+    assert inks == ["yes", "some", "no", "none"], "mixed with the notebook's own ink"
     assert set(re.findall(r"background: (#\w+|transparent|rgba\([^)]*\))", style)) == {
         "transparent",
     }
