@@ -66,9 +66,7 @@ def _chosen(read: ReadText, item: int | None) -> tuple[int, str, str]:
         return *found, source
     if item is None:
         raise DataError("text must have a word with a synonym in the model's vocabulary; it has none.")
-    raise DataError(
-        f"“{read.words[item]:.60}” has no synonym in the model's vocabulary. Choose another word."
-    )
+    raise DataError(f"“{read.words[item]:.60}” has no synonym in the model's vocabulary. Choose another word.")
 
 
 def _by_attention(read: ReadText) -> Iterator[int]:

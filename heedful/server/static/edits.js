@@ -56,8 +56,8 @@ export class Edits {
   show(reading) {
     find("edited").hidden = this.#last === null;
     if (this.#last === null) return;
-    const { start, weighed, before } = this.#last, { labels } = this.page.model;
-    find("edited").textContent = start + answered(labels, reading.probabilities) + "." + weighed + " Before: " + before + ".";
+    const { start, reweighted, before } = this.#last, { labels } = this.page.model;
+    find("edited").textContent = start + answered(labels, reading.probabilities) + "." + reweighted + " Before: " + before + ".";
     find("undo").focus({ preventScroll: true });
     find("edited").scrollIntoView({ block: "nearest" });
   }
@@ -68,18 +68,18 @@ export class Edits {
     const start = isKept ? "Only " + this.names(items) + " left: " : "Without " + this.names(items) + ": ";
     const them = isKept ? "the other " + item + "s" : items.length > 1 ? "them" : "it";
     try {
-      const moved = await this.#weighed(without(reading.attention, gone));
+      const moved = await this.#reweighted(without(reading.attention, gone));
       if (asked !== page.request()) return;
-      const weighed = moved && " With the whole text but no weight on " + them + ": " + answered(labels, moved) + ".";
+      const reweighted = moved && " With the whole text but no weight on " + them + ": " + answered(labels, moved) + ".";
       page.change({ text: keptText(reading, new Set(gone)), ...UNMOVED });
-      this.#last = { start, weighed: weighed ?? "", before: answered(labels, reading.probabilities) };
+      this.#last = { start, reweighted: reweighted ?? "", before: answered(labels, reading.probabilities) };
     } catch (error) {
       if (!isSuperseded(error)) page.fail(error);
     }
   }
 
   // The probabilities under these weights; null if no weight is left.
-  async #weighed(attention) {
+  async #reweighted(attention) {
     const { item_logits: own, empty_logits: empty } = this.page.reading;
     if (attention === null) return null;
     if (own) return softmax(mixture(attention, own, empty));

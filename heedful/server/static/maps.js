@@ -38,7 +38,7 @@ export function linked(root) {
   root.addEventListener("pointerleave", light);
 }
 
-/** The rankings of a text as a table, with what people marked in it. */
+/** The rankings of a text as a table, with its human rationale. */
 export function rankingsTable(reading) {
   const labels = reading.items.map((item) => item.label), marks = { rationale: markedItems(reading), ...outcomeMarks(reading) };
   const rows = reading.rankings.map((ranking) => {
@@ -50,7 +50,7 @@ export function rankingsTable(reading) {
   return table("Rankings of the same text", rows);
 }
 
-/** The items that people marked; empty if nobody did. */
+/** The items of the human rationale; empty if there is none. */
 export function markedItems(reading) {
   const rationale = reading.rankings.find((ranking) => ranking.name === "rationale");
   return new Set((rationale?.weights ?? []).flatMap((weight, at) => (weight ? [at] : [])));

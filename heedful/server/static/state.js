@@ -29,12 +29,12 @@ export class History {
     this.#move({ ...this.state, ...changes });
   }
 
-  /** The gesture has ended: the next change is a step of its own. */
+  /** The gesture has ended: the next change is a new step. */
   settle() {
     this.#merging = null;
   }
 
-  /** A change that is not a step of its own: what is undone next stays the same. */
+  /** A change that is not a step: the next undo stays the same. */
   amend(changes) {
     this.#move({ ...this.state, ...changes });
   }

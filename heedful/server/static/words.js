@@ -6,7 +6,7 @@ import { cut, scaleEnd, sentences, share } from "heedful/format.js";
 import { heatMap } from "heedful/heat_map.js";
 
 export const MOST_FADERS = 150;
-const MARKS = { picked: "picked", key: "key", largest: "largest effect", erased: "erased", set: "in the set", rationale: "marked by people", changed: "changed" };
+const MARKS = { picked: "picked", key: "key", largest: "largest effect", erased: "erased", set: "in the set", rationale: "rationale", changed: "changed" };
 
 /** A word over its upright bar. `marks` is an object of the kinds in MARKS, each with a Set of items. */
 function upright(view, item, label, isKnown) {
