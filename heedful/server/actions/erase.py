@@ -43,8 +43,8 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Action
     _check_weighed(read)
     if options.ranking in COSTLY and not is_affordable(read):
         raise DataError(
-            f"options.ranking: {ranking_title(options.ranking)} takes too long to compute for this text. Choose the ranking attention, "
-            "or a shorter text."
+            f"options.ranking: {ranking_title(options.ranking)} takes too long to compute for this text. "
+            "Choose the ranking attention, or a shorter text."
         )
     order = _order(read, options.ranking)
     logits = _prefixes(read, order)
