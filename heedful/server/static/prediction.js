@@ -13,12 +13,12 @@ export function topClasses(own, now) {
   return order;
 }
 
-/** "The prediction moved by .01; the most that any attention can move it is .23." */
+/** "The weights have moved the prediction by .01; the most that any attention can move it is .23." */
 export function movedSentence(moved, widest, item) {
   const attention = item === "sentence" ? "attention over its sentences" : "attention";
   const most = widest === null ? "" : "the most that any " + attention + " can move it is " + (widest.solver === "exact" ? "" : "at least ") + share(widest.tvd) + ".";
-  if (moved < 5e-7) return most ? "The prediction has not moved; " + most : "The prediction has not moved.";
-  return "The prediction moved by " + share(moved) + (most ? "; " + most : ".");
+  if (moved < 5e-7) return "The weights have not moved the prediction" + (most ? "; " + most : ".");
+  return "The weights have moved the prediction by " + share(moved) + (most ? "; " + most : ".");
 }
 
 function classBar(label, probability, own, isAnswer) {
