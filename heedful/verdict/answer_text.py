@@ -55,8 +55,8 @@ DEPENDS = "It depends on the class"
 def answer_badge(answer: str) -> tuple[str, str]:
     """The color and shape of an answer or a headline, and its word.
 
-    >>> answer_badge("Yes"), answer_badge("It depends on the class: fine: Yes, hateful: No"), answer_badge("Too few texts")
-    (('points', 'Yes'), ('some', 'It depends on the class'), ('none', 'Too few texts'))
+    >>> answer_badge("Yes"), answer_badge("It depends on the class: fine: Yes, hateful: No")
+    (('points', 'Yes'), ('some', 'It depends on the class'))
     """
     if answer.startswith(DEPENDS):
         return "some", DEPENDS

@@ -62,8 +62,8 @@ def _chosen(read: ReadText, item: int | None) -> tuple[int, str, str]:
         raise DataError(f"options.item must be the place of a word of the text, 0 to {count - 1}; it was {item}.")
     places = _by_attention(read) if item is None else iter((item,))
     known = ((place, read.words[place].casefold()) for place in places)
-    if found := next(((place, synonyms[word]) for place, word in known if word in synonyms), None):
-        return *found, source
+    if replaceable := next(((place, synonyms[word]) for place, word in known if word in synonyms), None):
+        return *replaceable, source
     if item is None:
         raise DataError("text must have a word with a synonym in the model's vocabulary; it has none.")
     raise DataError(f"“{read.words[item]:.60}” has no synonym in the model's vocabulary. Choose another word.")
