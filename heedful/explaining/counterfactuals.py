@@ -1,4 +1,4 @@
-"""What would change a prediction: the smallest set of items without which it does, and the attention that keeps it."""
+"""Counterfactuals: the smallest set of items whose erasure flips the prediction, and adversarial attention."""
 
 from collections.abc import Sequence
 from math import isnan
@@ -95,7 +95,7 @@ def other_attention(evidence: Evidence, labels: Sequence[str]) -> list[OtherAtte
 
 
 def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " batch"], Weights, Solver]:
-    """Its divergence, NaN if there is none or none was found; its weights; how it was solved."""
+    """Its divergence (NaN if none was found), its weights and its solver."""
     attention, items = evidence.attention, evidence.items
     if (heads := several_heads(evidence.model)) is not None:
         best = most_different(heads, evidence.trace, eps)
@@ -114,14 +114,14 @@ def _most_different(evidence: Evidence, eps: float) -> tuple[Float[Tensor, " bat
 
 
 def under(evidence: Evidence, weights: Weights) -> Float[Tensor, "batch classes"]:
-    """The logits under other attention, which a transformer has in every head alike."""
+    """The logits under imposed attention, which is the same in every head of a transformer."""
     if (heads := several_heads(evidence.model)) is not None:
         return heads.impose_each(evidence.trace.encoded, weights.to(evidence.trace.attention)[:, None])[:, 0].cpu()
     return evidence.decode(weights)
 
 
 def _starts(items: Bool[Tensor, "batch item"]) -> Float[Tensor, "batch candidate item"]:
-    """Where the search begins for each text: the same whatever other texts are in its batch."""
+    """Starting points of the search for each text; they do not depend on the rest of the batch."""
     rows = []
     for real in items:
         generator = torch.Generator().manual_seed(0)

@@ -24,15 +24,15 @@ def explain_texts(subject: Subject, texts: Any, verdict: Verdict | None = None) 
     """The prediction for each text, explained; in the order of the texts, measured as in an audit.
 
     Args:
-        texts: a text or several, or (text, query); batches for a model of the user's own.
-        verdict: of the model's audit, by whose settings texts are judged and which recommends the ranking to show.
+        texts: a text or several, or (text, query); batches for a custom model.
+        verdict: verdict of the model's audit, which has the settings and recommends the ranking to show.
     """
     if verdict is not None:
         known = {verdict.run, verdict.settings.get("model"), *(training.run for training in verdict.trainings)}
         kind = type(subject.opened).__name__
         if not known & {subject.key, kind}:
             name = subject.key if subject.reads_text else kind
-            raise SettingError(f"audit must be one of this model, {name}; it is one of {verdict.run}.")
+            raise SettingError(f"audit must belong to this model, {name}; it belongs to {verdict.run}.")
     guidance, settings = guidance_of(verdict, subject.how_to_audit), settings_of(verdict)
     read, described = subject.read_all(texts, () if verdict is None else verdict.labels)
     return explain_read(read, described, guidance, settings)
@@ -44,8 +44,8 @@ def explain_read(
     """The prediction for each text, explained.
 
     Args:
-        described: what is known of each text, by its number.
-        settings: of the audit, by which texts are judged.
+        described: text, items and notes, by the index of the text.
+        settings: settings of the audit, which judge the texts.
     """
     model, labels = float64_eval_copy(read.model), read.context.labels
     explained: dict[int, Explanation] = {}

@@ -1,4 +1,4 @@
-"""Explanations of single predictions as plain data: what shows them needs no torch."""
+"""Explanations of single predictions as plain data, to be shown without torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ SIGNED = (
 
 @dataclass(frozen=True)
 class Guidance:
-    """What the model's audit says about explaining its predictions.
+    """The answer of the model's audit, and its recommendation.
 
     Args:
-        show: what the audit recommends to show; "not audited" if there is no answer.
+        show: the recommendation; "not audited" if there is no answer.
         ranking: the ranking that the heat map shows.
-        name: that ranking in words.
+        name: that ranking as text.
         headline: the audit's answer in one line, or why there is none.
         sentence: the headline's numbers; empty if it depends on the class.
         recommendation: what to show, or how to get an answer.
@@ -92,7 +92,7 @@ def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
     if show != "ranking":
         ranking = "attention"
     elif ranking not in {**RANKINGS, **METHODS}:
-        # Only who made the scores could make them of a new text.
+        # External scores are not available for new texts.
         sentence += " Those scores came from outside and cannot be computed here: the heat map shows attention."
         show, ranking = "key words", "attention"
     count = max(1, len(verdict.trainings))
@@ -122,9 +122,9 @@ class SmallestSet:
     """The fewest items whose erasure changes the prediction: their weight goes to the others, in proportion.
 
     Args:
-        positions: of the items, counted from 0.
+        positions: positions of the items, counted from 0.
         becomes: the label that the model predicts without them.
-        probability: of that label.
+        probability: probability of that label.
     """
 
     positions: tuple[int, ...]
@@ -138,11 +138,11 @@ class OtherAttention:
 
     Args:
         js: its Jensen-Shannon divergence from the model's attention, in nats.
-        share: of the largest divergence from the model's attention that any weights have.
-        predicted: label under it; another one only if the prediction was closer than `eps`.
-        probability: of the model's own label under it.
+        share: `js` as a share of the largest divergence that any weights have.
+        predicted: label under it; it differs only if the prediction was closer than `eps`.
+        probability: probability of the model's own label under it.
         eps: how far the prediction was allowed to move, in total variation distance.
-        solver: "exact"; "bound" if attention may be farther still; "search" if it may be much farther.
+        solver: "exact"; "bound" if attention might be farther still; "search" if it might be much farther.
     """
 
     weights: tuple[float, ...]
@@ -161,13 +161,13 @@ class Explanation:
     Args:
         text: as it was written; empty if only tokens are known.
         items: the words (or sentences) that attention weighs, as written in the text.
-        probabilities: by label.
-        outcome: of the text, for attention; its positions are of `items`.
-        shown_outcome: of the text, for the ranking of the heat map.
-        weights: of each item in `ranking`; NaN if undefined.
+        probabilities: probability of each label.
+        outcome: outcome for attention; its positions are of `items`.
+        shown_outcome: outcome for the ranking of the heat map.
+        weights: weight of each item in `ranking`; NaN if undefined.
         smallest_set: None if no set of items changes the prediction, or none was found.
-        other_attention: None if there is a single item, or no other attention was found.
-        solver: "exact" if all that follows attention is linear, otherwise "search".
+        other_attention: None if there is a single item, or none was found.
+        solver: "exact" if everything after attention is linear, otherwise "search".
         item: name of an item: "word", "sentence" or "item".
         notes: what a reader should know about this text, such as words that the model does not know.
     """
@@ -190,7 +190,7 @@ class Explanation:
 
     @property
     def probability(self) -> float:
-        """Of the predicted label."""
+        """Probability of the predicted label."""
         return self.probabilities[self.predicted]
 
     @property

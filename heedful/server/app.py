@@ -1,4 +1,4 @@
-"""The web application: a page, its files, and what it asks of the models."""
+"""The web application: the page, its files, and its requests to the models."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ def create_app(models: Sequence[ServedModel], token: str, port: int) -> FastAPI:
     """The application that serves these models, behind its guard.
 
     Args:
-        token: that the first request must carry.
+        token: token that the first request must carry.
         port: on which it will listen: requests for other hosts are refused.
     """
     app = FastAPI(title="Heedful", docs_url=None, redoc_url=None, openapi_url=None)
@@ -77,7 +77,7 @@ def create_app(models: Sequence[ServedModel], token: str, port: int) -> FastAPI:
 
 
 def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
-    """What is asked of a model about a text, and what of a text can be taken along."""
+    """Add the requests about a text, and the files that can be saved of it."""
 
     @app.post("/api/read")
     def read(request: ReadRequest) -> Response:
@@ -116,7 +116,7 @@ def _add_texts(app: FastAPI, served: dict[str, ServedModel]) -> None:
 def _ask(
     served: dict[str, ServedModel], request: TextRequest, answer: Callable[[ServedModel, ReadText], Response]
 ) -> Response:
-    """What the model that the request names answers about its text."""
+    """Answer a request about a text with the model that it names."""
 
     def answer_now() -> Response:
         model = _find(served, request.model)
@@ -127,7 +127,7 @@ def _ask(
 
 
 def answered(answer: Callable[[], Response]) -> Response:
-    """The answer; or, where there is none, a sentence that says why. Texts are never logged."""
+    """The response, or an error as a sentence. Texts are never logged."""
     try:
         return answer()
     except HeedfulError as error:
@@ -153,7 +153,7 @@ def _attached(name: str) -> dict[str, str]:
 
 
 async def _refuse_path(request: Request, error: Any) -> Response:
-    sentences = {404: "there is nothing at this address.", 405: "this address cannot be asked in this way."}
+    sentences = {404: "there is nothing at this address.", 405: "this method is not allowed here."}
     status = error.status_code if 400 <= error.status_code < 500 else 400
     return refused(status, sentences.get(status, "the body must be JSON; it could not be read."))
 
@@ -165,4 +165,4 @@ async def _refuse_fields(request: Request, error: Any) -> Response:
     field = ".".join(str(part) for part in first["loc"][1:]) or "the body"
     given = first.get("input")
     was = "missing" if first["type"] == "missing" else f"{given!r:.60}"
-    return refused(422, f"{field:.100} is not what it must be: {first['msg']:.200}. It was {was}.")
+    return refused(422, f"{field:.100} is not valid: {first['msg']:.200}. It was {was}.")

@@ -1,4 +1,4 @@
-"""Connections to the live page: few at a time, and none that stays without a request."""
+"""Connections to the live page: limited in number, and closed if they stay without a request."""
 
 import asyncio
 

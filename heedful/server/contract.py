@@ -1,18 +1,18 @@
-"""What the server answers to the page, as JSON; `requests` has what it asks, `model_info` what it knows of models.
+"""Requests of the page, and the server's responses as JSON.
 
-Rules that hold throughout:
+Rules for all of them:
 
-- Every POST has a JSON body; an unknown field is refused. Every answer but a file is JSON.
-- An error is {"error": "a sentence"}: which field, what it must be, what it was, what to do. Its status is 400 if what
-  was asked cannot be done, 403 without the right token, Host or Origin, 404 for no such model or path, 410 if the run
-  was deleted, 413 for too much, 415 for anything but JSON, 422 if a field is not what it must be, or the model failed
-  on this text.
+- Every POST has a JSON body; an unknown field is refused. Every response but a file is JSON.
+- An error is {"error": "a sentence"}: which field, what it must be, what it was, what to do. Its status is 400 if the
+  request cannot be fulfilled, 403 without the right token, Host or Origin, 404 for no such model or path, 410 if the
+  run was deleted, 413 for too much, 415 for anything but JSON, 422 if a field is not valid, or the model failed on this
+  text.
 - Probabilities and logits are lists in the order of `ModelInfo.labels`; `predicted` is a place in it.
-- Weights are lists over `TextState.items`, in their order; they sum to 1 where they are attention.
-- What is undefined is null, never NaN.
+- Weights are lists over `TextState.items`, in their order; attention sums to 1.
+- An undefined number is null, never NaN.
 - Divergences are natural: `tvd` is total variation distance, 0 to 1; `jsd` is Jensen-Shannon, 0 to ln 2.
-- `solver` says how sure an answer is: "exact"; "bound", where this much is proven and more may be possible; "search",
-  where it is the best that was tried.
+- `solver` is "exact"; "bound" if this much is proven and more might be possible; or "search" if the result is the best
+  that was tried.
 - `start` and `end` of a word count UTF-16 code units, as JavaScript's `slice` does.
 """
 
@@ -23,14 +23,14 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from heedful.explaining.explanation import Guidance, Solver
 from heedful.schema import Line, TextOutcome
 
-# What the page may ask of the server: the bodies of its requests. The rules are those of `contract`.
+# The bodies of the page's requests.
 
 MOST_BYTES = 256 * 1024
 """Of the body of a request."""
 MOST_CHARACTERS = 20_000
 """Of a text."""
 MOST_WORDS = 2_000
-"""Of a text are read; a note says so where there are more."""
+"""Words of a text that are read; a note says so if there are more."""
 MOST_SEED = 2**31 - 1
 
 Action = Literal[
@@ -54,7 +54,7 @@ Attention = Annotated[list[Weight], Field(max_length=MOST_WORDS)]
 
 
 class Request(BaseModel):
-    """What a request may say: nothing else."""
+    """A request without further fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -64,7 +64,7 @@ class TextRequest(Request):
 
     Args:
         model: `ModelInfo.id`.
-        query: the question or hypothesis, where `ModelInfo.has_query`; otherwise empty or left out.
+        query: the question or hypothesis, if `ModelInfo.has_query`; otherwise empty or left out.
     """
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
@@ -73,10 +73,10 @@ class TextRequest(Request):
 
 
 class ReadRequest(TextRequest):
-    """POST /api/read: what the model makes of the text; the answer is a `TextState`.
+    """POST /api/read: read a text. The response is a `TextState`.
 
     Args:
-        is_quick: leave out what takes passes through the encoder: the outcome, and rankings such as leave-one-out.
+        is_quick: leave out the outcome and rankings such as leave-one-out, which take passes through the encoder.
             While a person types, the page asks for this first, and for all of it when they pause.
     """
 
@@ -84,7 +84,7 @@ class ReadRequest(TextRequest):
 
 
 class DecodeRequest(TextRequest):
-    """POST /api/decode: what the model says under other attention; the answer is a `Decoded`.
+    """POST /api/decode: predict from these weights. The response is a `Decoded`.
 
     Args:
         attention: as many weights as the text has items; they sum to 1.
@@ -97,14 +97,14 @@ class DecodeRequest(TextRequest):
 
 
 class ActOptions(Request):
-    """What an action can be given; each is used by those that its line names.
+    """Options of actions; each is used by the actions that its line names.
 
     Args:
-        ranking: erase_ranking: the ranking to erase down.
-        seed: shuffle, embedding_noise: of what is drawn.
+        ranking: erase_ranking: the ranking by which to erase.
+        seed: shuffle, embedding_noise: seed of the random draw.
         radius, norm: worst_perturbation: the ball around the model's attention.
         scale: embedding_noise: the variance of the noise on each coordinate.
-        item: replace_word: the place of the word in `TextState.words`; None: the most attended that has a similar word.
+        item: replace_word: the place of the word in `TextState.words`; None: the most attended that has a synonym.
     """
 
     ranking: Ranking = "attention"
@@ -116,7 +116,7 @@ class ActOptions(Request):
 
 
 class ActRequest(TextRequest):
-    """POST /api/act: a button; the answer is an `ActionResult`. All actions begin from the model's own attention."""
+    """POST /api/act: a button. The response is an `ActionResult`. All actions start from the model's own attention."""
 
     action: Action
     options: ActOptions = ActOptions()
@@ -126,7 +126,7 @@ class SaveRequest(TextRequest):
     """POST /api/save: one HTML file that works offline, as an attachment; for linear models only.
 
     Args:
-        attention: where the sliders stand; None: the model's own.
+        attention: weights on the sliders; None: the model's own.
     """
 
     attention: Attention | None = None
@@ -140,7 +140,7 @@ class PictureRequest(TextRequest):
 
 
 class WordInfo(BaseModel):
-    """A word of the text, where it stands in it, and whether the model knows it.
+    """A word of the text, its place in the text, and whether the model knows it.
 
     Args:
         in_query: whether it is a word of the query, which Hugging Face classifiers attend to as well.
@@ -154,11 +154,11 @@ class WordInfo(BaseModel):
 
 
 class ItemInfo(BaseModel):
-    """What attention weighs: a word, or a sentence.
+    """An item that attention weighs: a word, or a sentence.
 
     Args:
         words: places in `TextState.words`.
-        label: as to be shown.
+        label: text to show.
     """
 
     words: list[int]
@@ -166,14 +166,14 @@ class ItemInfo(BaseModel):
 
 
 class RankedItems(BaseModel):
-    """A ranking of the items beside attention.
+    """A ranking of the items, to compare with attention.
 
     Args:
-        name: of the ranking, or "rationale".
-        title: as to be shown.
+        name: name of the ranking, or "rationale".
+        title: its name as text.
         is_signed: whether negative weights oppose the prediction.
-        weights: of each item; null if undefined.
-        badge: the outcome of the text for this ranking, in a word or two; empty if it was not computed.
+        weights: one per item; null if undefined.
+        badge: the outcome of the text for this ranking; empty if it was not computed.
     """
 
     name: str
@@ -184,7 +184,7 @@ class RankedItems(BaseModel):
 
 
 class LargestChange(BaseModel):
-    """The most that any attention can move the prediction, and an attention that does it."""
+    """The most that any attention can move the prediction, and weights that do it."""
 
     tvd: float
     solver: Solver
@@ -195,25 +195,27 @@ class ShownOutcome(TextOutcome):
     """The outcome of the text, under the model's own attention.
 
     Args:
-        sentences: what every view says about it; the first is the outcome.
+        badge: name of the outcome.
+        sentences: the sentences of every view; the first is the outcome.
     """
 
+    badge: str
     sentences: list[str]
 
 
 class TextState(BaseModel):
-    """The answer to POST /api/read.
+    """The response to POST /api/read.
 
     Args:
-        words: what the model reads; a text that is too long is cut, and `notes` say so.
-        attention: of each item.
-        word_attention: of a hierarchical model, the weight of each word within its sentence; None otherwise.
-        item_logits: what the model would say with all weight on one item: logits = sum of attention x item_logits; None
-            where the head is not linear: then dragging asks /api/decode.
-        empty_logits: what it says where nothing is left; None where the head is not linear.
-        widest: None where there is a single item.
+        words: words that the model reads; a text that is too long is cut, and `notes` say so.
+        attention: one weight per item.
+        word_attention: weight of each word within its sentence in a hierarchical model; None otherwise.
+        item_logits: logits with all weight on one item: logits = sum of attention x item_logits; None if the head is
+            not linear: then dragging asks /api/decode.
+        empty_logits: logits without any items; None if the head is not linear.
+        widest: None if there is a single item.
         outcome: None in a quick reading, and if the text is too long to compute it while a person waits.
-        notes: what a reader should know of this text.
+        notes: limits of what is shown, such as unknown words.
     """
 
     model: str
@@ -235,7 +237,7 @@ class TextState(BaseModel):
 
 
 class Prediction(BaseModel):
-    """A prediction under other attention or for another text, compared with that of the text as it is.
+    """A prediction under imposed attention or for a changed text, compared with that for the unchanged text.
 
     Args:
         label: the predicted label.
@@ -252,18 +254,18 @@ class Prediction(BaseModel):
 
     @property
     def answer(self) -> str:
-        """The label and its probability, in words."""
+        """The label and its probability, as text."""
         return f"{self.label} ({self.probabilities[self.predicted]:.2f})"
 
     @property
     def move(self) -> str:
-        """How far the prediction moved, in words that follow a colon."""
-        changed = f"changes to {self.answer}" if self.is_changed else f"stays {self.answer}"
-        return f"the prediction moves by {self.tvd:.2f} and the answer {changed}."
+        """How far the prediction moved, as text to follow a colon."""
+        changed = f"flips to {self.answer}" if self.is_changed else f"stays {self.answer}"
+        return f"the prediction moves by {self.tvd:.2f} and {changed}."
 
 
 class Decoded(Prediction):
-    """The answer to POST /api/decode.
+    """The response to POST /api/decode.
 
     Args:
         jsd: how far attention moved from the model's own.
@@ -282,21 +284,22 @@ class ErasureStep(Prediction):
 
 
 class ActionResult(Prediction):
-    """The answer to POST /api/act: the prediction under the attention that the action ends with, or of another text.
+    """The response to POST /api/act: the prediction under the attention that the action ends with, or of a changed
+    text.
 
     Args:
-        sentence: what came out, to be shown next to the button.
-        paper: whose question it is.
-        attention: that the action ends with; None if the text has other items then, or nothing came out.
+        sentence: the result as a sentence.
+        paper: source of the question.
+        attention: weights that the action ends with; None if the changed text has different items, or without a result.
         is_settable: whether the sliders can be set to that attention: /api/decode then gives these probabilities.
-        jsd: how far attention moved from the model's own; None if the items are others.
+        jsd: how far attention moved from the model's own; None if the items differ.
         items: remove_top, smallest_set: the erased items; embedding_noise: the noisy one; replace_word: the replaced
             one; worst_permutation and others: None.
         steps: erase_ranking: every prefix of the ranking that leaves some weight, shortest first.
         flips_at: erase_ranking: the number of steps at which the prediction first changes; None if it never does.
         radius: worst_perturbation: the certified radius in that norm, within which no attention changes the
             prediction; None if no attention does, or the head is not linear.
-        most_radius: worst_perturbation: how far apart two attentions can be at all in that norm: the axis ends here.
+        most_radius: worst_perturbation: the largest distance of two attention distributions in that norm.
         text: replace_word: the text with the word replaced.
         replaced: replace_word: the word and its replacement.
     """
@@ -317,15 +320,15 @@ class ActionResult(Prediction):
     replaced: tuple[str, str] | None = None
 
 
-# What the page knows of a model: the answer of GET /api/models. The rules are those of `contract`. Needs no torch.
+# Models as the page gets them from GET /api/models. Needs no torch.
 
 
 class ExampleText(BaseModel):
     """A text of the model's data.
 
     Args:
-        label: what its data say it is.
-        marks: places in `TextState.words` that people, or the data's maker, marked; None where nobody did.
+        label: its label in the data.
+        marks: annotated places in `TextState.words`; None if not annotated.
     """
 
     text: str
@@ -338,9 +341,9 @@ class ActionInfo(BaseModel):
     """A button.
 
     Args:
-        title: what to write on it.
-        sentence: what it asks.
-        paper: whose question it is.
+        title: text on the button.
+        sentence: question of the experiment.
+        paper: source of the question.
         options: the names of the fields of `ActOptions` that it uses.
         is_offered: False where this model cannot do it; `reason` says why.
     """
@@ -358,13 +361,14 @@ class ModelInfo(BaseModel):
     """GET /api/models: a list of these, in the order in which they were named.
 
     Args:
-        id: what requests call it.
-        about: what it is, by name: Model, Data, Run and others.
-        item: what attention weighs: "word" or "sentence".
+        id: name of the model in requests.
+        about: facts by name: Model, Data, Run and others.
+        item: unit that attention weighs: "word" or "sentence".
         is_linear: whether `TextState.item_logits` is given, so that dragging needs no server.
         is_hierarchical: whether items are sentences.
-        solver: how most actions are answered.
-        guidance: what its audit says; None if it has no audit.
+        solver: how most results are computed.
+        guidance: answer of its audit; None if it has no audit.
+        answer_kind: color and shape of the audit's answer, as in the report.
         lines: the tests of its audit, which explain the answer; with an audit, GET /report/ID is its report.
     """
 
@@ -380,6 +384,7 @@ class ModelInfo(BaseModel):
     examples: list[ExampleText]
     actions: list[ActionInfo]
     guidance: Guidance | None = None
+    answer_kind: str = "none"
     lines: tuple[Line, ...] = ()
 
 
@@ -387,9 +392,9 @@ class SavedPage(BaseModel):
     """The JSON in a saved page.
 
     Args:
-        reading: the answer of /api/read.
-        attention: where the sliders stand; None: the model's own.
-        version: of Heedful.
+        reading: the response of /api/read.
+        attention: weights on the sliders; None: the model's own.
+        version: version of Heedful.
     """
 
     model: ModelInfo

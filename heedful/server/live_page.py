@@ -1,4 +1,4 @@
-"""The live page, and one text of it saved as a page that works offline: the same template, with all it needs inside."""
+"""The live page, and one text of it saved as a page that works offline: the same template, with everything inside."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,29 +21,27 @@ POLICY = (
     "default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; img-src data: blob:; base-uri 'none'; "
     "form-action 'none'"
 )
-"""Only what carries the page's nonce may run; its modules have addresses that are their own content."""
+"""Only scripts with the page's nonce can run; the addresses of its modules are their own content."""
 
 
 def live_page() -> tuple[str, str]:
-    """The page, and the policy that must go with it."""
+    """The page, and the policy to send with it."""
     nonce = token_urlsafe(16)
     policy = f"{POLICY.format(nonce)}; connect-src 'self'; frame-ancestors 'none'"
-    return _rendered(nonce, "Heedful: take hold of the attention", None), policy
+    return _rendered(nonce, "Heedful: drag the attention, delete the words", None), policy
 
 
 def save_page(
     read: ReadText, model: ModelInfo, settings: AuditSettings, attention: Sequence[float] | None = None
 ) -> str:
-    """The saved page; refused if the head is not linear, since only then the sliders need no model.
+    """The saved page; refused if the head is not linear, since the sliders would then need the model.
 
     Args:
-        settings: by which the text is judged.
+        settings: settings that judge the text.
         attention: the weights on the sliders; None: the model's own.
     """
     if read.evidence.item_logits is None:
-        raise DataError(
-            "model must be linear after attention to be saved with working sliders; this one is not. Save a picture."
-        )
+        raise DataError("This model is not linear after attention, so its sliders do not work offline. Save a picture.")
     if attention is not None:
         read.weights(attention)
     page = SavedPage(

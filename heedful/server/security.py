@@ -1,4 +1,4 @@
-"""Who may ask: only the person who started the server, from the page itself, and no more than it can bear.
+"""Who may ask: only the person who started the server, from the page itself, and within limits.
 
 Anything else on the machine, and any page in the same browser, can send requests to a port on loopback. So the Host
 must be a loopback address (else a foreign name could be made to point here), the Origin must be the page's own, and
@@ -15,12 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from heedful.server.contract import MOST_BYTES
 
 POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-"""Of every response but the pages, which have their own."""
+"""Policy of every response but the pages, which have their own."""
 REPORT_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""Of the audit's report, whose own policy, in the page, allows its scripts alone by their nonce."""
+"""Policy of the audit's report. A stricter one in the page allows its scripts alone, by their nonce."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -40,7 +40,7 @@ class Guard:
     """The application behind all checks; every response gets the security headers.
 
     Args:
-        token: that the first request must carry.
+        token: token that the first request must carry.
         port: on which the server listens.
     """
 
@@ -48,11 +48,11 @@ class Guard:
         self.app, self._token = app, token.encode()
         self._hosts = {f"{name}:{port}" for name in NAMES} | ({*NAMES} if port == 80 else set())
         self._origins = {f"http://{host}" for host in self._hosts}
-        # Cookies do not know ports: two servers must not overwrite each other's.
+        # Cookies are shared by all ports: two servers must not overwrite each other's.
         self._cookie = f"heedful-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Answer or refuse a request."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -77,15 +77,15 @@ class Guard:
         await refusal(scope, receive, guarded)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Why the request is not answered, whoever sent it."""
+        """Refusal of a bad request, even with the right token."""
         if scope["method"] not in METHODS:
             return refused(405, f"the method must be one of {', '.join(METHODS)}; it was {scope['method']:.20}.")
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return refused(403, "Host must be the loopback address that `heedful serve` printed; it was another.")
+            return refused(403, "Host must be the loopback address that `heedful serve` printed.")
         if any(origin.lower() not in self._origins for origin in origins):
-            return refused(403, "Origin must be the page that `heedful serve` printed; it was another.")
+            return refused(403, "Origin must be the page that `heedful serve` printed.")
         if any(site in ("cross-site", "same-site") for site in headers.getlist("sec-fetch-site")):
             is_link = scope["method"] == "GET" and scope["path"] == "/"
             if not is_link:
@@ -110,7 +110,7 @@ class Guard:
         return response
 
     def _unknown(self, scope: Scope) -> Response | None:
-        """A refusal where neither cookie nor header carries the token."""
+        """Refusal of a request whose cookie and header lack the token."""
         request = HTTPConnection(scope)
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         tokens = [request.cookies.get(self._cookie, ""), given.strip() if kind.lower() == "token" else ""]
@@ -129,7 +129,7 @@ def refused(status: int, sentence: str) -> JSONResponse:
 
 
 async def read_body(receive: Receive) -> bytes | None:
-    """The body of a request; None where it is too large, whatever its headers say."""
+    """The body of a request; None if it is too large, whatever its headers say."""
     parts, size = [], 0
     while True:
         message = await receive()
@@ -144,7 +144,7 @@ async def read_body(receive: Receive) -> bytes | None:
 
 
 def _replayed(body: bytes) -> Receive:
-    """What gives the body once, and then that the client is still there."""
+    """A receiver that returns the body once, and then a disconnect."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
@@ -154,13 +154,13 @@ def _replayed(body: bytes) -> Receive:
 
 
 def _check_body(headers: Headers) -> Response | None:
-    """Refuse what says of itself that it is too large, or is no JSON."""
+    """Refuse a body whose headers say that it is too large or is not JSON."""
     kinds = [value.partition(";")[0].strip().lower() for value in headers.getlist("content-type")]
     if kinds != ["application/json"]:
-        return refused(415, "Content-Type must be application/json; it was another.")
+        return refused(415, "Content-Type must be application/json.")
     for length in headers.getlist("content-length"):
         if not length.isascii() or not length.isdigit():
-            return refused(400, "Content-Length must be a number; it was another.")
+            return refused(400, "Content-Length must be a number.")
         if len(length) > 12 or int(length) > MOST_BYTES:
             return refused(413, _too_large())
     return None

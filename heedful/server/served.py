@@ -1,4 +1,4 @@
-"""A model that is served: read one text at a time, the last texts kept."""
+"""Served models: each reads one text at a time and keeps the last ones."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +24,7 @@ from heedful.subjects.opening import load_texts, open_subject
 from heedful.subjects.read_text import Reader, ReadText, written
 from heedful.subjects.subject import Subject
 from heedful.types import Dataset
+from heedful.verdict.answer_text import answer_badge
 
 # Texts to begin with: of a model's audit, or of the data that it was trained on.
 
@@ -33,7 +34,7 @@ LONGEST = 1_200
 
 
 def examples_of_audit(audit: AuditFiles) -> list[ExampleText]:
-    """The texts that the audit shows word by word, with what people marked in them."""
+    """The texts whose words the audit shows, with their human rationales."""
     marked = audit.rows.filter(pl.col("item").is_not_null(), pl.col("measure") == "rationale")
     marks = {
         number: sorted(item for item, value in zip(items, values, strict=True) if value == 1)
@@ -54,7 +55,7 @@ def examples_of_audit(audit: AuditFiles) -> list[ExampleText]:
 def examples_of_data(subject: Subject) -> list[ExampleText]:
     """Texts of the test split that the model was trained with; none if the data is not available, or changed.
 
-    Only what Heedful generates, or has under a name, is read: a run may come from strangers, and what it names with it.
+    Only generated data and named datasets are read, since a run can be untrusted.
     """
     data = subject.own_data
     if data is None or (data.source not in DATASETS and data.source not in named_sets()):
@@ -76,7 +77,7 @@ def examples_of_data(subject: Subject) -> list[ExampleText]:
 
 
 def _chosen(texts: Iterable[ExampleText]) -> list[ExampleText]:
-    """Some texts that are not too long, the labels taking turns."""
+    """Some texts that are not too long, with alternating labels."""
     by_label: dict[str, list[ExampleText]] = {}
     for text in texts:
         own = by_label.setdefault(text.label, [])
@@ -87,22 +88,22 @@ def _chosen(texts: Iterable[ExampleText]) -> list[ExampleText]:
 
 
 MOST_TEXTS = 64
-"""Texts that are kept for each model, the last that were read."""
+"""Number of last texts that are kept for each model."""
 MOST_WORDS_KEPT = 20_000
-"""Words of all of these together."""
+"""Words of all these texts together."""
 
 
 class ModelGone(StoreError):
-    """The files of a served model are no longer there."""
+    """The files of a served model were deleted or moved."""
 
 
 class ServedModel:
-    """A model, what is known of it, and the texts that it read last. Threads take turns.
+    """A model, its facts, and the texts that it read last. Threads take turns.
 
     Args:
-        audit: the model's audit; None where it has none.
-        problem: why the model can no longer be served, as a sentence; empty where it can.
-        most_texts: that are kept.
+        audit: the model's audit; None if it has none.
+        problem: why the model can no longer be served, as a sentence; empty if it can.
+        most_texts: number of texts to keep.
     """
 
     def __init__(
@@ -125,13 +126,13 @@ class ServedModel:
 
     @contextmanager
     def reading(self, text: str, query: str = "") -> Iterator[ReadText]:
-        """The text as the model reads it, with the model to oneself."""
+        """The text as the model reads it, while no other thread uses the model."""
         self.check()
         with self._turn, torch.no_grad():
             yield self.read(text, query)
 
     def read(self, text: str, query: str = "") -> ReadText:
-        """The text, found or read now; to be called in one's turn."""
+        """The text, kept or read now; call it within `reading`."""
         key = (text, query)
         if key in self._texts:
             self._texts.move_to_end(key)
@@ -145,12 +146,12 @@ class ServedModel:
         return read
 
     def check(self) -> None:
-        """Refuse to go on where the model's files are gone."""
+        """Refuse if the model's files were deleted or moved."""
         if problem := self._problem():
             raise ModelGone(problem)
 
     def report(self) -> str:
-        """The page of the model's audit, drawn when it is first asked for."""
+        """The page of the model's audit, rendered at the first request."""
         from heedful.report.page import render_page
 
         if self.audit is None:
@@ -166,7 +167,7 @@ class ServedModel:
 # Models to serve: finished runs by their keys, Hugging Face classifiers by their folders.
 
 TRANSFORMER_TEXTS = 8
-"""Texts that are kept of a transformer, whose states are large."""
+"""Number of texts that are kept for a transformer, whose states are large."""
 
 
 def load_served(
@@ -175,7 +176,7 @@ def load_served(
     """The named models, ready to be served.
 
     Args:
-        names: keys of finished runs (their first characters will do), folders of Hugging Face classifiers, `hf:NAME`.
+        names: keys of finished runs (a unique prefix is enough), folders of Hugging Face classifiers, `hf:NAME`.
     """
     store, served = Store(runs), []
     for name in names:
@@ -191,15 +192,16 @@ def load_served(
 
 
 def serve_subject(subject: Subject, audits: Path | None = None) -> ServedModel:
-    """A subject, ready to be served; once its files are gone, it is served no longer.
+    """A subject, ready to be served until its files are deleted or moved.
 
     Args:
-        audits: where its audit may be.
+        audits: folder of its audit.
     """
     if not subject.reads_text:
-        raise SettingError(f"MODEL must be one that reads texts; only you can number the tokens of {subject.name}.")
+        raise SettingError(f"MODEL must be one that reads texts. Heedful has no tokenizer for {subject.name}.")
     audit = None if audits is None else audited_model(audits, subject.key)
     labels = tuple(subject.labels if audit is None else audit.verdict.labels)
+    answer = None if audit is None else audit.verdict.answer
     is_linear, model = linear(subject.model) is not None, subject.facts["Model"]
     info = ModelInfo(
         id=subject.key,
@@ -214,6 +216,7 @@ def serve_subject(subject: Subject, audits: Path | None = None) -> ServedModel:
         examples=([] if audit is None else examples_of_audit(audit)) or examples_of_data(subject),
         actions=[action.info for action in ACTIONS.values()],
         guidance=None if audit is None else guidance_of(audit.verdict, "`heedful audit` without `--tests`"),
+        answer_kind=answer_badge(answer.headline)[0] if answer else "none",
         lines=() if audit is None else audit.verdict.lines,
     )
 

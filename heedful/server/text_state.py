@@ -1,4 +1,4 @@
-"""Everything that the page shows of a text."""
+"""State of a text on the page: words, weights, prediction, rankings and outcome."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ from heedful.subjects.read_text import ReadText
 from heedful.types import Encoded
 from heedful.verdict.answer_text import BADGES, outcome_sentences
 
-# The words of a hierarchical model's sentences: their weights, and what the model says under others.
+# Weights of words within the sentences of a hierarchical model, and predictions from changed ones.
 
 
 def is_hierarchical(read: ReadText) -> bool:
@@ -52,13 +52,15 @@ def word_attention(read: ReadText) -> list[float]:
 
 
 def encode_words(read: ReadText, given: Sequence[float]) -> Encoded:
-    """The sentences' states where their words have these weights.
+    """The states of the sentences whose words have these weights.
 
     Args:
         given: a weight for each word; those of a sentence sum to 1.
     """
     if not is_hierarchical(read):
-        raise SettingError("word_attention must be left out: this model attends to words alone, not to sentences.")
+        raise SettingError(
+            "word_attention cannot be combined with this model, which attends to words and not to sentences. Remove it."
+        )
     if len(given) != len(read.words):
         raise SettingError(
             f"word_attention must have a weight for each of the text's {len(read.words)} words; it has {len(given)}."
@@ -111,18 +113,18 @@ def prediction_change(read: ReadText, logits: Float[Tensor, "1 classes"]) -> Pre
 
 
 def divergence(read: ReadText, attention: Float[Tensor, "1 item"]) -> float:
-    """The Jensen-Shannon divergence of an attention from the model's own."""
+    """Jensen-Shannon divergence of these weights from the model's own."""
     return float(js_divergence(attention, read.evidence.attention, read.evidence.items)[0])
 
 
-# What a model says of a text under any attention: the sliders.
+# Predictions under any weights: the sliders.
 
 
 def decode(read: ReadText, attention: Sequence[float], word_attention: Sequence[float] | None = None) -> Decoded:
     """The prediction under these weights.
 
     Args:
-        word_attention: of a hierarchical model, the weights of the words within their sentences; None: its own.
+        word_attention: weights of the words within their sentences, for a hierarchical model; None: its own.
     """
     weights, evidence = read.weights(attention), read.evidence
     item_logits = None
@@ -161,23 +163,27 @@ def outcomes_of(read: ReadText, settings: AuditSettings) -> Mapping[str, TextOut
 
 
 def shown_outcome(read: ReadText, settings: AuditSettings) -> ShownOutcome:
-    """Attention's outcome, and what every view says about it."""
+    """Attention's outcome, with the badge and sentences of every view."""
     outcome = outcomes_of(read, settings)["attention"]
-    return ShownOutcome(**dict(outcome), sentences=list(outcome_sentences(outcome, read.labels, read.item)))
+    return ShownOutcome(
+        **dict(outcome),
+        badge=BADGES[outcome.outcome],
+        sentences=list(outcome_sentences(outcome, read.labels, read.item)),
+    )
 
 
 # The most that any attention can move a prediction.
 
 MOST_TRIED = 64
-"""Items that are tried alone where the head is not linear, the most attended first."""
+"""Items that are tried alone if the head is not linear, the most attended first."""
 
 
 def widest_move(read: ReadText) -> LargestChange | None:
-    """The largest move of the prediction, in total variation distance; None where there is a single item.
+    """The largest move of the prediction, in total variation distance; None if there is a single item.
 
-    With two classes and a linear head the probability is a monotone function of a mean of what each item says alone,
-    weighed by attention, so the extremes are items alone: exact. With more classes some mixture may move it further,
-    so that this much is proven and more may be possible. Where the head is not linear, items alone are tried.
+    With two classes and a linear head, the probability is a monotone function of the attention-weighted mean of the
+    items' logits. The extremes are therefore single items: exact. With more classes a mixture might move it further:
+    a bound. If the head is not linear, single items are tried: a search.
     """
     if read.count < 2:
         return None
@@ -199,11 +205,11 @@ def widest_move(read: ReadText) -> LargestChange | None:
     return LargestChange(tvd=float(moved[best]), solver=solver, attention=read.listed(attention))
 
 
-# Rankings of a text's items, and what people marked.
+# Rankings of a text's items, and human rationales.
 
-MARKED = "marked by people"
+MARKED = "human rationale"
 COSTLY = ("gradient_x_input", "leave_one_out")
-"""Rankings that take a pass through the encoder, or one an item."""
+"""Rankings that take a pass through the encoder, or one per item."""
 AFFORDABLE, AFFORDABLE_FOR_TRANSFORMERS = 40_000, 4_096
 """Items times words up to which costly rankings are computed: 200 words, and 64."""
 JUDGING = 4
@@ -226,10 +232,10 @@ def can_be_judged(read: ReadText) -> bool:
 
 
 def rankings_of(read: ReadText, settings: AuditSettings, *, is_quick: bool = False) -> list[RankedItems]:
-    """Attention, all rankings of an audit as far as they are affordable, and people's marks if there are any.
+    """Attention, all rankings of an audit as far as they are affordable, and the human rationale if there is one.
 
     Args:
-        settings: by which the text is judged.
+        settings: settings that judge the text.
         is_quick: whether to leave out costly rankings and outcomes, whatever the text.
     """
     evidence = read.evidence
@@ -260,16 +266,16 @@ def rankings_of(read: ReadText, settings: AuditSettings, *, is_quick: bool = Fal
 
 
 COSTLY_ITEMS = "Leave-one-out and gradient x input are left out: the text is too long to compute them while you wait."
-UNJUDGED = "The text is too long to judge while you wait. Run `heedful explain` for its outcome."
+UNJUDGED = "The text is too long to compute its outcome while you wait. Run `heedful explain` for it."
 
 
 def state_of(read: ReadText, model: str, settings: AuditSettings, *, is_quick: bool = False) -> TextState:
     """The state of a text.
 
     Args:
-        model: what requests call the model.
-        settings: by which the text is judged: those of the model's audit.
-        is_quick: whether to leave out what takes passes through the encoder.
+        model: name of the model in requests.
+        settings: settings of the model's audit, which judge the text.
+        is_quick: whether to leave out the outcome and rankings that take passes through the encoder.
     """
     evidence, is_judged = read.evidence, can_be_judged(read)
     notes = [*read.notes, *([] if is_judged else [UNJUDGED]), *([] if is_affordable(read) else [COSTLY_ITEMS])]

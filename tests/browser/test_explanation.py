@@ -8,6 +8,7 @@ import heedful
 from heedful.report.explanations import outcome_lines, printable
 from heedful.report.loading import audit
 from heedful.training.loop import train
+from heedful.verdict.answer_text import BADGES
 from support.audits import QUICK
 from support.models import make, make_batch
 from support.runs import changed, toy
@@ -72,6 +73,7 @@ def test_the_page_of_a_run_says_what_its_audit_says(opened):
     assert (
         page.locator("article").first.locator("h2").inner_text().startswith("The model predicts good with probability")
     )
+    page.locator("article").first.locator("summary").press("Enter")
     rows = [row.split("\n")[0] for row in page.locator("article").first.locator("tbody th").all_inner_texts()]
     assert "Attention" in rows and rows[-1] == "Adversarial attention"
 
@@ -81,7 +83,10 @@ def test_each_text_begins_with_its_outcome_and_its_key_words_are_outlined(opened
     for place, made in enumerate(explained):
         article = page.locator("article").nth(place)
         sentences = [printable(each) for each in outcome_lines(made)]
-        shown = article.locator(".answer p").all_text_contents()
+        shown = article.locator(".verdict-line b, .lines p").all_text_contents()
+        badge = article.locator(".verdict-line .outcome")
+        assert badge.inner_text().lower() == BADGES[made.outcome.outcome]
+        assert badge.evaluate("own => getComputedStyle(own, '::before').content") == '""', "a shape, not color alone"
         assert [" ".join(each.split()) for each in shown] == [" ".join(each.split()) for each in sentences]
         is_outlined = "all => all.map(each => getComputedStyle(each).outlineStyle !== 'none')"
         outlined = article.locator(".map").first.locator(".token").evaluate_all(is_outlined)

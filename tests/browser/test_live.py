@@ -28,7 +28,9 @@ def test_the_page_shows_what_the_model_says_and_attends_to(opened, live):
     assert page.numbers("logit") == pytest.approx(state["logits"], abs=1e-6)
     assert page.numbers() == pytest.approx(state["probabilities"], abs=1e-6)
     widest = f"{state['widest']['tvd']:.2f}".lstrip("0")
-    assert f"The prediction has not moved; the most that any attention can move it is {widest}." in shown(page)
+    assert f"The weights have not moved the prediction; the most that any attention can move it is {widest}." in shown(
+        page
+    )
     assert page.page.locator("#prediction .badge").inner_text() == "exact"
 
 
@@ -68,7 +70,7 @@ def test_a_bar_is_dragged_with_the_mouse(opened, live):
     others = [weight / (1 - held[4]) for at, weight in enumerate(held) if at != 4]
     own = live.read("average", TEXT)["attention"]
     assert others == pytest.approx([weight / (1 - own[4]) for at, weight in enumerate(own) if at != 4], abs=5e-3)
-    assert "The prediction moved by ." in shown(page)
+    assert "The weights have moved the prediction by ." in shown(page)
     page.page.locator("#undo").click()
     assert page.weights == before, "a drag is undone as one"
 
@@ -128,7 +130,7 @@ def test_the_prediction_under_dragged_weights_is_the_models(opened, live):
     expected = decoded(live, "average", [float(at == 4) for at in range(count)])
     assert page.numbers() == pytest.approx(expected, abs=1e-6)
     moved = abs(expected[0] - own["probabilities"][0])
-    assert f"The prediction moved by {f'{moved:.2f}'.lstrip('0')};" in shown(page)
+    assert f"The weights have moved the prediction by {f'{moved:.2f}'.lstrip('0')};" in shown(page)
 
 
 def test_a_pinned_weight_stays(opened):
@@ -182,7 +184,7 @@ def test_the_live_region_says_the_prediction(opened):
     page = opened()
     page.fader(4).focus()
     page.page.keyboard.press("End")
-    page.page.locator("#live", has_text="moved by").wait_for(state="attached")
+    page.page.locator("#live", has_text="have moved the prediction by").wait_for(state="attached")
     assert page.page.locator("#live").get_attribute("aria-live") == "polite"
 
 
@@ -207,7 +209,7 @@ def test_a_model_that_is_not_linear_is_decoded_by_the_server(opened, live):
     with page.page.expect_response("**/api/decode"):
         page.page.keyboard.press("End")
     expected = decoded(live, "curved", [float(at == 4) for at in range(len(page.weights))])
-    page.page.locator("#prediction .movement", has_text="moved by").wait_for()
+    page.page.locator("#prediction .movement", has_text="have moved the prediction by").wait_for()
     assert page.numbers() == pytest.approx(expected, abs=1e-6)
     assert page.page.locator("#save-page").is_disabled() and page.page.locator("#save-note").is_visible()
 

@@ -2,11 +2,17 @@
 
 import pytest
 
-from heedful.server.actions import ACTIONS
+from heedful.server.actions import ACTIONS, replace_word
 from heedful.server.contract import ActOptions
 from support.live import TEXT
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(autouse=True)
+def synonyms(monkeypatch):
+    """The only synonym: installed ones differ between machines."""
+    monkeypatch.setattr(replace_word, "_synonyms", lambda context, model: ({"good": "bad"}, "a synonym"))
 
 
 def acted(live, name, action, options, text=TEXT):
@@ -30,7 +36,7 @@ def test_every_button_shows_what_python_says(opened, live):
         options = asked(page, action)["options"]
         answer = acted(live, "average", action, options)
         result = page.page.locator("#result")
-        assert result.locator(".outcome").inner_text() == answer.sentence, action
+        assert result.locator(".found").inner_text() == answer.sentence, action
         assert result.locator("h3 .badge").inner_text() == answer.solver, action
         assert answer.paper in result.inner_text(), action
         if answer.is_settable:
@@ -67,7 +73,7 @@ def test_erasing_down_a_ranking_has_a_slider_over_the_prefix(opened, live):
         assert page.page.locator("#items .item.erased").count() == count
     assert f"Erased {len(answer.steps)}:" in page.page.locator(".prefix").inner_text()
     page.page.locator("[data-control=ranking]").select_option("leave_one_out")
-    page.page.locator("#result .outcome", has_text="leave-one-out").wait_for()
+    page.page.locator("#result .found", has_text="leave-one-out").wait_for()
     other = acted(live, "average", "erase_ranking", {"ranking": "leave_one_out"})
     start = other.flips_at if other.flips_at is not None else len(other.steps)
     assert page.page.locator("[data-control=prefix]").input_value() == str(start)
@@ -85,11 +91,11 @@ def test_the_ball_of_a_perturbation_has_its_certified_radius_on_the_same_axis(op
     assert share == pytest.approx(min(answer.radius / answer.most_radius, 1), abs=0.02)
     with page.page.expect_response("**/api/act"):
         page.page.locator("[data-control=radius]").fill("1")
-    page.page.locator("#result .outcome", has_text="within 1 (l1)").wait_for()
+    page.page.locator("#result .found", has_text="within 1 (l1)").wait_for()
     wider = acted(live, "average", "worst_perturbation", {"radius": 1.0})
     assert page.numbers() == pytest.approx(wider.probabilities, abs=1e-6)
     page.page.locator("[data-control=norm]").select_option("linf")
-    page.page.locator("#result .outcome", has_text="(linf)").wait_for()
+    page.page.locator("#result .found", has_text="(linf)").wait_for()
 
 
 def test_noise_is_drawn_again_and_grows(opened, live):
@@ -99,11 +105,11 @@ def test_noise_is_drawn_again_and_grows(opened, live):
         page.page.locator("#result [data-control=again]").click()
     assert second.value.post_data_json["options"]["seed"] != first["seed"]
     page.page.locator("[data-control=scale]").fill("1")
-    page.page.locator("#result .outcome", has_text="variance 10").wait_for()
+    page.page.locator("#result .found", has_text="variance 10").wait_for()
     assert page.page.locator("#items .item.changed").count() == 1
 
 
-def test_the_selected_word_is_the_one_that_is_replaced(opened, live):
+def test_the_selected_word_is_the_one_that_is_replaced_and_this_is_undone(opened, live):
     page = opened()
     page.fader(4).focus()
     request = asked(page, "replace_word")
@@ -111,7 +117,19 @@ def test_the_selected_word_is_the_one_that_is_replaced(opened, live):
     page.read()
     answer = acted(live, "average", "replace_word", {"item": 4})
     assert page.page.locator("#text").input_value() == answer.text
-    assert page.page.locator("#items .item.changed .word").inner_text() == answer.replaced[1]
+    assert page.page.locator("#items .item.changed .word").inner_text() == answer.replaced[1] == "bad"
+    page.page.locator("#undo").click()
+    page.read()
+    assert page.page.locator("#text").input_value() == TEXT and page.page.locator("#undo").is_disabled()
+
+
+def test_a_word_without_a_synonym_stays_and_the_page_says_so(opened):
+    page = opened()
+    page.fader(0).focus()
+    page.page.locator("[data-action=replace_word]").click()
+    page.page.locator("#result .failure").wait_for()
+    assert "“the” has no synonym" in page.page.locator("#result .failure").inner_text()
+    assert page.page.locator("#text").input_value() == TEXT and page.page.locator("#undo").is_disabled()
 
 
 def test_shuffles_differ_and_are_undone_one_by_one(opened):
@@ -130,5 +148,5 @@ def test_a_refusal_is_a_sentence_on_the_page(opened):
     page = opened().write("good")
     with page.page.expect_response("**/api/act"):
         page.page.locator("[data-action=worst_permutation]").click()
-    page.page.locator("#failure").wait_for()
-    assert page.page.locator("#failure").inner_text().endswith(".")
+    page.page.locator("#result .failure").wait_for()
+    assert page.page.locator("#result .failure").inner_text().endswith(".")

@@ -39,7 +39,7 @@ def test_what_people_marked_is_a_row_of_its_own_and_a_mark_on_the_words(opened, 
     assert page.page.locator("#rankings [data-ranking=rationale]").count() == 1
     marked = page.page.locator("#items .item.rationale")
     assert [int(each.get_attribute("data-item")) for each in marked.all()] == example.marks
-    assert marked.locator(".note").first.inner_text() == "key, marked by people"
+    assert marked.locator(".note").first.inner_text() == "key, rationale"
 
 
 def test_a_word_is_pointed_out_in_every_row(opened):

@@ -14,8 +14,8 @@ CALL = """async ([name, cases]) => {
     return cases.map(values => core[name](...values));
 }"""
 RENORMALISE = """async cases => {
-    const { renormalise } = await import("heedful/core.js");
-    return cases.map(([attention, items, weight, pinned]) => renormalise(attention, items, weight, new Set(pinned)));
+    const { renormalize } = await import("heedful/core.js");
+    return cases.map(([attention, items, weight, pinned]) => renormalize(attention, items, weight, new Set(pinned)));
 }"""
 FRAGMENTS = """async states => {
     const { fromFragment, toFragment, initial } = await import("heedful/state.js");

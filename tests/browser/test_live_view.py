@@ -83,23 +83,50 @@ def test_the_switch_beats_the_system_and_is_remembered(opened):
 def test_the_tour_has_three_steps_and_comes_once(opened):
     page = opened(tour=True)
     tour = page.page.locator("#tour")
+    assert tour.is_visible()
+    page.page.reload()
+    page.read()
+    assert tour.is_hidden(), "not even if it was left at its first step"
+    page.page.locator("#tour-open").click()
     titles = []
     for _ in range(3):
         titles.append(tour.locator("h2").inner_text())
         assert page.page.locator(".spot").count() == 1
         page.page.keyboard.press("Enter")
     assert len(set(titles)) == 3 and tour.is_hidden() and page.page.locator(".spot").count() == 0
-    page.page.reload()
-    page.read()
-    assert tour.is_hidden()
+    assert page.page.evaluate("document.activeElement.id") == "tour-open", "the focus returns to where it was"
     page.page.locator("#tour-open").click()
-    assert tour.is_visible()
     page.page.keyboard.press("Escape")
     assert tour.is_hidden()
-    assert page.page.evaluate("document.activeElement.id") == "tour-open", "the focus returns to where it was"
     page.page.locator("#tour-open").click()
     tour.locator("button", has_text="Skip").click()
     assert tour.is_hidden()
+
+
+def test_the_tour_does_not_open_by_itself_if_the_browser_cannot_remember_it(opened):
+    page = opened(tour=True)
+    page.page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new Error(); }})")
+    page.page.reload()
+    page.read()
+    assert page.page.locator("#tour").is_hidden()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_tour_covers_nothing(opened, width):
+    page = opened(tour=True, width=width, reduced_motion="reduce").page
+    covered = """() => {
+        const tour = document.getElementById("tour").getBoundingClientRect();
+        const meets = box => box.left < tour.right && tour.left < box.right
+            && box.top < tour.bottom && tour.top < box.bottom;
+        const boxes = ["prediction", "text", "items", "actions"].map(id => document.getElementById(id));
+        return boxes.filter(each => meets(each.getBoundingClientRect())).map(each => each.id);
+    }"""
+    for _ in range(3):
+        page.locator("#tour").wait_for()
+        box = page.locator("#tour").bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 900, "the step is in view"
+        assert page.evaluate(covered) == []
+        page.keyboard.press("Enter")
 
 
 def focused(page):

@@ -125,11 +125,13 @@ def test_a_method_that_the_audit_advised_is_judged_too(trained, judged):
 
 def test_the_audit_must_be_one_of_the_model(trained, finished, own):
     other = updated(finished.verdict, run="0123", trainings=(Training(run="0123"),))
-    with pytest.raises(SettingError, match=f"audit must be one of this model, {key_of(trained.run)}; it is .* 0123"):
+    with pytest.raises(
+        SettingError, match=f"audit must belong to this model, {key_of(trained.run)}; it belongs to 0123"
+    ):
         explain_texts(trained, TEXTS, audit=other)
     pooled = updated(other, trainings=(Training(run="0123"), Training(run=key_of(trained.run))))
     assert explain_texts(trained, TEXTS, audit=pooled)
-    with pytest.raises(SettingError, match="audit must be one of this model, LinearAttentionModel; it is one of 0123"):
+    with pytest.raises(SettingError, match="audit must belong to this model, LinearAttentionModel; it belongs to 0123"):
         explain_texts(own[0], own[1], audit=other)
 
 
@@ -346,7 +348,7 @@ def test_the_audit_of_a_classifier_judges_texts_alike(classifier):
             assert getattr(made.outcome, part) == getattr(audited, part)
         assert made.outcome.effect == pytest.approx(audited.effect, abs=1e-5)
         assert made.guidance.overall is not None
-    with pytest.raises(SettingError, match="audit must be one of this model"):
+    with pytest.raises(SettingError, match="audit must belong to this model"):
         explain_texts(classifier.at("rollout"), "a good film", audit=finished)
 
 

@@ -41,7 +41,8 @@ def test_a_notebook_shows_the_answer_texts_of_each_outcome_and_the_tests(audit):
 def test_it_stands_alone_runs_nothing_and_sets_no_ink(audit):
     for shown in (audit._repr_html_(), make_explanation()._repr_html_()):
         page = Page(shown)
-        assert set(page.tags) <= {"div", "style", "p", "b", "br", "span", "table", "thead", "tbody", "tr", "th", "td"}
+        boxes = {"div", "style", "p", "b", "br", "span", "strong", "details", "summary"}
+        assert set(page.tags) <= boxes | {"table", "thead", "tbody", "tr", "th", "td"}
         assert {name for _, own in page.elements for name in own} <= {
             "class",
             "style",
@@ -72,6 +73,17 @@ def test_no_text_becomes_markup(tmp_path):
             assert not set(parsed.tags) & {"script", "img"}
             assert "\x1b" not in page and ("\x1b" in word or word in parsed.text)
         assert word.replace("\x1b", "\\x1b") in Page(shown).text
+
+
+def test_badges_can_be_read_in_light_and_dark(audit):
+    style = audit._repr_html_().partition("</style>")[0]
+    badges = re.findall(r"--(yes|some|no|none): color-mix\(in srgb, (#\w+) (\d\d)%, currentColor\)", style)
+    assert [name for name, *_ in badges] == ["yes", "some", "no", "none"]
+    for _, color, percent in badges:
+        for ink, paper in (((17, 17, 17), (255, 255, 255)), ((224, 224, 224), (17, 17, 17))):
+            own = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
+            mixed = [(int(percent) * part + (100 - int(percent)) * i) / 100 for part, i in zip(own, ink, strict=True)]
+            assert contrast(tuple(mixed), paper) >= 4.5
 
 
 def test_words_can_be_read_on_the_strongest_color_in_light_and_dark(audit):

@@ -47,10 +47,10 @@ def test_requests_that_cannot_be_answered_say_why(client, model, refused):
         refused("read", {**model("average").request, **changes}, said)
     refused("read", {**model("nli").request, "query": ""}, "query must be given")
     for content, said in [
-        ({}, "model is not what it must be"),
-        ({"text": 3}, "text is not what it must be"),
+        ({}, "model is not valid"),
+        ({"text": 3}, "text is not valid"),
         ({"text": "a" * 20_001}, "20000 characters"),
-        ({"more": 1}, "more is not what it must be"),
+        ({"more": 1}, "more is not valid"),
         ([], "the body"),
     ]:
         whole = {**model("average").request, **content} if isinstance(content, dict) and content else content

@@ -64,7 +64,7 @@ def test_weights_of_another_text_or_of_words_that_have_none_are_refused(refused,
     state = post("read", case.request)
     assert state["word_attention"] is None
     content = {**case.request, "attention": state["attention"], "word_attention": state["attention"]}
-    refused("decode", content, "must be left out")
+    refused("decode", content, "cannot be combined with this model")
 
 
 # What the model says under other weights, in numbers and words.
@@ -76,7 +76,7 @@ def test_a_changed_decision_is_named(model):
         other = prediction_change(read, -read.evidence.trace.logits)
     labels = case.served.info.labels
     assert other.is_changed and other.label == labels[1 - int(case.evidence().predicted[0])]
-    assert f"changes to {other.label} ({max(other.probabilities):.2f})" in other.move
+    assert f"flips to {other.label} ({max(other.probabilities):.2f})" in other.move
 
 
 # The outcome of a text on the live page: in the words of every view.
@@ -263,7 +263,7 @@ def test_long_texts_are_cut_and_a_quick_reading_leaves_out_what_is_costly(model,
     assert (
         "first 2,000 of 3,000 words" in notes
         and "Leave-one-out and gradient x input are left out" in notes
-        and "too long to judge" in notes
+        and "too long to compute its outcome" in notes
     )
     assert state["outcome"] is None
     quick = post("read", {**model("bilstm").request, "is_quick": True})

@@ -134,4 +134,4 @@ class LivePage:
         with self.page.expect_response("**/api/act"):
             self.page.locator(f'[data-action="{action}"]').click()
         self.page.locator(f'[data-action="{action}"][aria-pressed=true]').wait_for()
-        return self.page.locator("#result .outcome").inner_text()
+        return self.page.locator("#result .found").inner_text()

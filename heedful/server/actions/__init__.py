@@ -1,4 +1,4 @@
-"""The buttons of the live page, one file a family."""
+"""The buttons of the live page, one file per family."""
 
 from collections.abc import Mapping
 

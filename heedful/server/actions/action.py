@@ -1,4 +1,4 @@
-"""What a button is: its words, its paper, and the function that answers it."""
+"""A button: its text, its paper, and the function that runs it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SEAT = "Hu et al. 2023, SEAT: Stable and Explainable Attention"
 
 
 Function = Callable[[ReadText, ActOptions, Reader], ActionResult]
-"""From the text, the options, and what reads another text with the same model, to the answer."""
+"""Arguments: the text, the options, and a reader of other texts with the same model."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Action:
     """A button.
 
     Args:
-        title: what is written on it.
-        question: what it asks.
-        options: the names of the options that it uses.
+        title: text on the button.
+        question: the question of the experiment.
+        options: the options that it uses.
     """
 
     name: Name
@@ -44,24 +44,24 @@ class Action:
 
     @property
     def info(self) -> ActionInfo:
-        """The button as the page knows it."""
+        """The button for the page."""
         return ActionInfo(
             name=self.name, title=self.title, sentence=self.question, paper=self.paper, options=list(self.options)
         )
 
 
 def button(title: str, question: str, paper: str, options: tuple[str, ...] = ()) -> Callable[[Function], Action]:
-    """Make a button of the function that answers it."""
+    """Make a button of the function that runs it."""
     return lambda function: Action(cast(Name, function.__name__), title, question, paper, function, options)
 
 
 def check_several(read: ReadText) -> None:
-    """Refuse a text whose attention has no choice."""
+    """Refuse a text with a single item."""
     if read.count < 2:
-        raise DataError("text must have two items at least for this: attention has no choice here. Add a word.")
+        raise DataError("text must have at least two items: with one, attention is always 1. Add a word.")
 
 
-# The answer of an action that ends with other attention.
+# The result of an action that imposes attention weights.
 
 
 def answer_with(
@@ -76,12 +76,12 @@ def answer_with(
     is_settable: bool = True,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> ActionResult:
-    """The answer where an action imposes an attention.
+    """The result of an action that imposes attention weights.
 
     Args:
-        before, after: sentences before (it ends with a colon) and after that on what happens to the prediction.
-        is_settable: whether `decode` of that attention gives these logits.
-        more: further fields of the answer.
+        before, after: sentences before (it ends with a colon) and after the sentence on the prediction.
+        is_settable: whether `decode` gives these logits for that attention.
+        more: further fields of the result.
     """
     reached = prediction_change(read, logits)
     fields = {
@@ -97,10 +97,10 @@ def answer_with(
 
 
 def kept_attention(read: ReadText, keep: Bool[Tensor, "1 item"]) -> Float[Tensor, "1 item"]:
-    """The weights of the kept items, renormalised; 0 throughout where none of them has weight."""
+    """The weights of the kept items, renormalized; all 0 if none of them has weight."""
     return read.evidence.log_attention.masked_fill(~keep, -torch.inf).softmax(-1).nan_to_num(0.0)
 
 
 def is_of_one_head(read: ReadText) -> bool:
-    """Whether there is a single attention, so that what imposes it elsewhere and the sliders agree."""
+    """Whether the model has a single head, so that the sliders can show any attention."""
     return read.evidence.heads is None

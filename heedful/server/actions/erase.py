@@ -1,4 +1,4 @@
-"""Items erased, the rest renormalised: the top one, down a ranking, and the smallest set that changes the decision."""
+"""Items erased and the rest renormalized: the top item, down a ranking, and the smallest set that flips."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -13,16 +13,16 @@ from heedful.server.contract import ActionResult, ActOptions, ErasureStep
 from heedful.server.text_state import COSTLY, is_affordable, prediction_change
 from heedful.subjects.read_text import Reader, ReadText
 
-SMALLER = {"exact": "No smaller set does it.", "search": "A smaller set may do it."}
+SMALLER = {"exact": "No smaller set flips it.", "search": "A smaller set might flip it."}
 
 
 @button(
     "Remove the top word",
-    "Does the most attended word carry the decision? Its weight goes to the others, in proportion.",
+    "Does the prediction depend on the most attended word? Its weight goes to the others, in proportion.",
     SERRANO_SMITH,
 )
 def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
-    """The most attended item erased; of equally attended ones the first."""
+    """Erase the most attended item; of equally attended ones the first."""
     _check_weighed(read)
     top = _order(read, "attention")[:, :1]
     keep = read.evidence.items.scatter(1, top, False)
@@ -34,17 +34,17 @@ def remove_top(read: ReadText, options: ActOptions, reader: Reader) -> ActionRes
 
 @button(
     "Erase down the ranking",
-    "How many words, from the most important down, must go before the decision changes?",
+    "How many words must be erased, from the most important down, before the prediction flips?",
     SERRANO_SMITH,
     ("ranking",),
 )
 def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
-    """Every prefix of a ranking erased in turn, as far as some weight is left."""
+    """Erase every prefix of a ranking in turn, as long as some weight is left."""
     _check_weighed(read)
     if options.ranking in COSTLY and not is_affordable(read):
         raise DataError(
-            f"options.ranking must be another for a text this long: {ranking_title(options.ranking)} would take too "
-            "long to compute. Take attention, or a shorter text."
+            f"options.ranking: {ranking_title(options.ranking)} takes too long to compute for this text. "
+            "Choose the ranking attention, or a shorter text."
         )
     order = _order(read, options.ranking)
     logits = _prefixes(read, order)
@@ -58,9 +58,9 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Action
     keep = read.evidence.items.scatter(1, order[:, :erased], False)
     title = ranking_title(options.ranking)
     before = (
-        f"No prefix of the ranking by {title} changes the decision. Without the first {erased} of {read.count} items:"
+        f"No prefix of the ranking by {title} flips the prediction. Without the first {erased} of {read.count} items:"
         if flips_at is None
-        else f"Ranked by {title}, {flips_at} of {read.count} items must go before the decision changes:"
+        else f"Ranked by {title}, {flips_at} of {read.count} items must be erased before the prediction flips:"
     )
     more = {"steps": steps, "flips_at": flips_at, "items": [step.item for step in steps[:erased]]}
     attention = kept_attention(read, keep)
@@ -68,20 +68,20 @@ def erase_ranking(read: ReadText, options: ActOptions, reader: Reader) -> Action
 
 
 @button(
-    "Smallest set that changes the decision",
-    "What is the fewest words without which the decision is another?",
+    "Smallest set that flips the prediction",
+    "What is the smallest set of words without which the prediction flips?",
     f"{SERRANO_SMITH}, who call the search over subsets prohibitive; here it is solved",
 )
 def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
-    """As `heedful explain` has it: exact where the head is linear, else the smallest that was found."""
+    """As in `heedful explain`: exact if the head is linear, otherwise the smallest set that was found."""
     _check_weighed(read)
     evidence = read.evidence
     if evidence.item_logits is None and not is_affordable(read):
-        raise DataError("text must be shorter for this: where the head is not linear, rankings are searched.")
+        raise DataError("text must be shorter: this model's head is not linear, so rankings are searched.")
     smallest = smallest_sets(evidence, evidence.context.labels)[0]
     if smallest is None:
-        verb = "changes" if evidence.solver == "exact" else "was found to change"
-        before, erased = f"No set of items {verb} the decision:", ()
+        verb = "flips" if evidence.solver == "exact" else "was found to flip"
+        before, erased = f"No set of items {verb} the prediction:", ()
         logits, attention = evidence.trace.logits.cpu(), evidence.attention
     else:
         erased = smallest.positions
@@ -104,7 +104,7 @@ def smallest_set(read: ReadText, options: ActOptions, reader: Reader) -> ActionR
 def _check_weighed(read: ReadText) -> None:
     check_several(read)
     if float(read.evidence.num_weighted[0]) < 2:
-        raise DataError("text must have two items with weight for this: without the only one, nothing would be left.")
+        raise DataError("text must have at least two items with weight: without the only one, nothing is left.")
 
 
 def _order(read: ReadText, ranking: str) -> Int[Tensor, "1 item"]:
@@ -114,13 +114,13 @@ def _order(read: ReadText, ranking: str) -> Int[Tensor, "1 item"]:
 
 
 def _items(read: ReadText, places: Int[Tensor, " some"]) -> list[int]:
-    """The items at these places of the evidence; places without an item, which stand last, left out."""
+    """The items at these places of the evidence; places without an item, which are last, are left out."""
     number = read.real.long().cumsum(0) - 1
     return [int(number[place]) for place in places.tolist() if bool(read.real[place])]
 
 
 def _prefixes(read: ReadText, order: Int[Tensor, "1 item"]) -> Float[Tensor, "item classes"]:
-    """The logits after each prefix; NaN where no weight is left."""
+    """The logits after each prefix; NaN if no weight is left."""
     evidence, count = read.evidence, read.count
     if evidence.item_logits is not None:
         return prefix_logits(evidence.log_attention, evidence.item_logits, order)[0, :count]
@@ -133,7 +133,7 @@ def _prefixes(read: ReadText, order: Int[Tensor, "1 item"]) -> Float[Tensor, "it
 
 
 def _flips_at(read: ReadText, order: Int[Tensor, "1 item"], steps: list[ErasureStep]) -> int | None:
-    """After how many items the decision first changes."""
+    """Number of items after which the prediction first flips."""
     evidence = read.evidence
     if evidence.item_logits is None:
         own = int(evidence.predicted[0])

@@ -20,24 +20,24 @@ from heedful.server.actions.action import (
 from heedful.server.contract import ActionResult, ActOptions
 from heedful.subjects.read_text import Reader, ReadText
 
-# The most different attention with the same answer.
+# Adversarial attention.
 
 
 @button(
-    "Most different attention, same answer",
-    "How different can attention be while the model says the same?",
+    "Adversarial attention, same prediction",
+    "How different can attention be while the prediction stays the same?",
     JAIN_WALLACE,
 )
 def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
-    """As `heedful explain` has it: exact for two classes and a linear head, else as different as is proven or found."""
+    """As in `heedful explain`: exact for two classes and a linear head, otherwise the best proven or found."""
     check_several(read)
     other = other_attentions(read.evidence, read.evidence.context.labels)[0]
     if other is None:
-        raise DataError("text must have other attention with the same answer for this; none was found for it.")
+        raise DataError("no different attention with the same prediction was found for this text.")
     weights = read.weights(other.weights)
     before = (
-        f"Other weights reach {100 * other.share:.0f} % of the maximum divergence and give the same answer, within "
-        f"{other.eps:g}:"
+        f"Different weights reach {100 * other.share:.0f}% of the maximum divergence and keep the prediction "
+        f"within {other.eps:g}:"
     )
     return answer_with(
         other_attention,
@@ -46,13 +46,13 @@ def other_attention(read: ReadText, options: ActOptions, reader: Reader) -> Acti
         under(read.evidence, weights),
         solver=other.solver,
         before=before,
-        after="" if other.solver == "exact" else "Attention may be more different still.",
+        after="" if other.solver == "exact" else "More different attention might exist.",
         is_settable=is_of_one_head(read),
     )
 
 
 TRIED = 100
-"""Permutations that are tried where the head is not linear."""
+"""Permutations that are tried if the head is not linear."""
 
 
 @button(
@@ -62,7 +62,7 @@ TRIED = 100
     ("seed",),
 )
 def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
-    """The weights permuted at random, as the seed draws."""
+    """Permute the weights at random, by the seed."""
     check_several(read)
     generator = torch.Generator().manual_seed(options.seed)
     permutation = draw_permutations(read.evidence.items, generator, 1)
@@ -82,7 +82,7 @@ def shuffle(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult
     f"{JAIN_WALLACE}, who draw 100 at random",
 )
 def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
-    """The permutation that moves the prediction furthest: exact for two classes, else the worst that was found."""
+    """The permutation that moves the prediction furthest: exact for two classes, otherwise the worst that was found."""
     check_several(read)
     evidence = read.evidence
     sentence = "The worst permutation of the weights:"
@@ -97,7 +97,7 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
         place = int(moved[0].argmax())
         solver, attention, logits = "search", evidence.attention.gather(1, orders[:, place]), tried[:, place]
     if solver != "exact":
-        sentence = "The worst permutation that was found; a worse one may exist:"
+        sentence = "The worst permutation that was found; a worse one might exist:"
     return answer_with(
         worst_permutation,
         read,
@@ -112,7 +112,7 @@ def worst_permutation(read: ReadText, options: ActOptions, reader: Reader) -> Ac
 @button(
     "Uniform weights",
     "Is attention needed at all? The same weight on every word.",
-    f"{WIEGREFFE_PINTER}, who retrain so",
+    f"{WIEGREFFE_PINTER}, who retrain the model",
 )
 def uniform(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
     """The same weight on every item."""

@@ -1,4 +1,4 @@
-"""The worst attention in a ball around the model's own, and the radius within which the decision is certain."""
+"""The worst attention in a ball around the model's own, and the radius within which the prediction cannot flip."""
 
 from math import isfinite
 
@@ -28,7 +28,7 @@ from heedful.subjects.read_text import Reader, ReadText
     ("scale", "seed"),
 )
 def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> ActionResult:
-    """Gaussian noise of that variance on the embedding of a word, both drawn by the seed; the text is read anew."""
+    """Add Gaussian noise of that variance to the embedding of a random word, and read the text again."""
     trace, generator = read.evidence.trace, torch.Generator().manual_seed(options.seed)
     noise = noise_on_one_word(trace, generator)
     other = rerun(read.evidence.model, trace, options.scale**0.5 * noise)
@@ -47,12 +47,12 @@ def embedding_noise(read: ReadText, options: ActOptions, reader: Reader) -> Acti
 
 ORDERS = {"l1": 1.0, "l2": 2.0, "linf": torch.inf}
 MOST_RIVALS = 32
-"""Classes that are moved towards, the likeliest first, where there are more than two."""
+"""Number of classes toward which attention is moved, the likeliest first, if there are more than two."""
 
 
 @button(
     "Worst perturbation",
-    "How far can weights that are a little off move the prediction, and how far off must they be to change it?",
+    "How far can slightly changed weights move the prediction, and how far must they change to flip it?",
     f"{SEAT}, who search by gradient; the certified radius is Heedful's",
     ("radius", "norm"),
 )
@@ -67,9 +67,9 @@ def worst_perturbation(read: ReadText, options: ActOptions, reader: Reader) -> A
         certified = float(certified_radius_on_simplex(*problem, norm)[0])
         radius_of = certified if isfinite(certified) else None
         after = (
-            "No attention at all changes the decision."
+            "No attention at all flips the prediction."
             if radius_of is None
-            else f"No attention nearer than {certified:.3g} ({norm}) changes the decision; some beyond it does."
+            else f"No attention nearer than {certified:.3g} ({norm}) flips the prediction; some beyond it does."
         )
     within = f"within {radius:g} ({norm}) of the model's own"
     return answer_with(
@@ -80,7 +80,7 @@ def worst_perturbation(read: ReadText, options: ActOptions, reader: Reader) -> A
         solver=solver,
         before=f"The worst attention {within}:"
         if solver == "exact"
-        else f"The worst attention that was found {within}; a worse one may exist:",
+        else f"The worst attention that was found {within}; a worse one might exist:",
         after=after,
         more={"radius": radius_of, "most_radius": APART[norm]},
     )
@@ -96,11 +96,11 @@ def _worst(read: ReadText, radius: float, norm: Norm) -> tuple[Float[Tensor, "1 
         problem = (evidence.attention, evidence.item_logits, evidence.empty_logits, evidence.items)
         perturbation = worst_case_on_simplex(*problem, radius, norm).perturbation
         return (evidence.attention + perturbation).clamp_min(0.0), "exact"
-    return _towards_each_class(read, radius, norm), "bound"
+    return _toward_each_class(read, radius, norm), "bound"
 
 
-def _towards_each_class(read: ReadText, radius: float, norm: Norm) -> Float[Tensor, "1 item"]:
-    """Of the perturbations that move the decision's margin over some class as far as can be, the furthest-moving."""
+def _toward_each_class(read: ReadText, radius: float, norm: Norm) -> Float[Tensor, "1 item"]:
+    """The perturbation that moves the prediction furthest, of those that move its margin over one class the most."""
     evidence = read.evidence
     assert evidence.item_logits is not None
     decided = int(evidence.predicted[0])
@@ -119,7 +119,7 @@ def _towards_each_class(read: ReadText, radius: float, norm: Norm) -> Float[Tens
 
 
 def _climbed(read: ReadText, radius: float, norm: Norm) -> Float[Tensor, "1 item"]:
-    """What projected gradient ascent ends with: the rival's lead over the decision grows along it."""
+    """The attention that projected gradient ascent on the lead of the best other class ends with."""
     evidence = read.evidence
     own, items, decided = evidence.attention, evidence.items, evidence.predicted[:, None]
 

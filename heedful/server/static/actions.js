@@ -1,4 +1,4 @@
-// The papers' buttons: what each asks, its answer with a badge and the paper, and a slider where it has one.
+// The papers' buttons: what each asks, its result with a badge and the paper, and a slider where it has one.
 import { debounced, isSuperseded, post } from "heedful/api.js";
 import { argmax, without } from "heedful/core.js";
 import { badge, button, make } from "heedful/dom.js";
@@ -26,7 +26,7 @@ function choice(entries, onChange) {
 }
 
 export class Actions {
-  /** `page` offers: model, reading, selected, request(), impose(attention, marks), changeText(text), fail(error), labelOf(item). */
+  /** `page` offers: model, reading, selected, request(), impose(attention, marks), changeText(text), labelOf(item). */
   constructor(root, result, page) {
     this.root = root;
     this.result = result;
@@ -48,7 +48,7 @@ export class Actions {
   }
 
   clear() {
-    this.result.replaceChildren(make("p", { className: "soft", textContent: "Press a button: its answer appears here and on the bars above." }));
+    this.result.replaceChildren(make("p", { className: "soft", textContent: "Press a button: its result appears here and on the bars above." }));
     this.root.querySelectorAll("[aria-pressed=true]").forEach((pressed) => pressed.setAttribute("aria-pressed", "false"));
   }
 
@@ -85,7 +85,10 @@ export class Actions {
       this.page.succeed();
       this.#show(action, acted);
     } catch (error) {
-      if (!isSuperseded(error)) this.page.fail(error);
+      if (!isSuperseded(error)) {
+        this.clear();
+        this.result.replaceChildren(make("p", { className: "failure", textContent: error.message }));
+      }
     } finally {
       press.classList.remove("waiting");
     }
@@ -93,12 +96,12 @@ export class Actions {
 
   #show(action, acted) {
     const own = this.page.reading, labels = this.page.model.labels;
-    const facts = [["Answer", labels[acted.predicted] + " " + percent(acted.probabilities[acted.predicted]) + (acted.is_changed ? " (was " + labels[own.predicted] + ")" : "")]];
+    const facts = [["Prediction", labels[acted.predicted] + " " + percent(acted.probabilities[acted.predicted]) + (acted.is_changed ? " (was " + labels[own.predicted] + ")" : "")]];
     facts.push(["Prediction moved by", share(acted.tvd)]);
     if (acted.jsd !== null) facts.push(["Attention moved by", share(acted.jsd) + " of at most .69 (JSD)"]);
     const title = make("h3", {}, action.title, " ", badge(acted.solver));
     const list = make("dl", { className: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", { textContent: name }), make("dd", { textContent: value }))));
-    const parts = [title, make("p", { className: "outcome", textContent: acted.sentence }), action.name === "erase_ranking" ? "" : list, ...this.#controls(action, acted)];
+    const parts = [title, make("p", { className: "found", textContent: acted.sentence }), action.name === "erase_ranking" ? "" : list, ...this.#controls(action, acted)];
     if (acted.attention?.length <= MOST_FADERS && action.name !== "erase_ranking") parts.push(this.#bars(acted));
     parts.push(make("p", { className: "fine soft" }, make("cite", { textContent: acted.paper })));
     const focused = this.result.contains(document.activeElement) ? document.activeElement.dataset.control : null;
@@ -154,7 +157,7 @@ export class Actions {
     return "Under this noise the model attends most to " + same + quoted(this.page.labelOf(place)) + " (" + share(attention[place]) + ").";
   }
 
-  // The radius that is asked for and the certified one stand on the same axis.
+  // The requested radius and the certified one are on the same axis.
   #ball(action, acted) {
     const end = acted.most_radius ?? 2;
     const shown = make("output", { textContent: share(this.options.radius) });
@@ -170,7 +173,7 @@ export class Actions {
     const norm = choice(Object.entries(NORMS), (value) => ((this.options.norm = value), (this.options.radius = Math.min(this.options.radius, value === "l1" ? 2 : value === "l2" ? Math.SQRT2 : 1)), this.run(action.name)));
     norm.value = this.options.norm;
     norm.dataset.control = "norm";
-    const certified = acted.radius === null ? "No radius is certified here." : "Certified radius " + share(acted.radius) + " (the filled part): no attention within it changes the decision.";
+    const certified = acted.radius === null ? "No radius is certified here." : "Certified radius " + share(acted.radius) + " (the filled part): no attention within it flips the prediction.";
     return [make("div", { className: "options" }, radius, field("Distance", norm)), make("p", { className: "fine certificate", textContent: certified })];
   }
 
@@ -184,7 +187,7 @@ export class Actions {
       const words = erased.slice(-6).map((each) => quoted(this.page.labelOf(each.item)));
       const list = (erased.length > 6 ? "…, " : "") + words.join(", ");
       const flip = acted.flips_at !== null && count >= acted.flips_at ? " Flipped after " + acted.flips_at + "." : "";
-      state.textContent = (count ? "Erased " + count + ": " + list : "Nothing erased") + ". Answers " + this.page.model.labels[step.predicted] + " with " + percent(step.probabilities[step.predicted]) + "." + flip;
+      state.textContent = (count ? "Erased " + count + ": " + list : "Nothing erased") + ". Predicts " + this.page.model.labels[step.predicted] + " with " + percent(step.probabilities[step.predicted]) + "." + flip;
       const gone = erased.map((each) => each.item), attention = without(this.page.reading.attention, gone);
       if (attention) this.page.impose(attention, { erased: new Set(gone) }, "prefix");
     };

@@ -8,7 +8,7 @@ async function failure(response) {
   try {
     return (await response.json()).error ?? response.statusText;
   } catch {
-    return "The server answered with status " + response.status + ".";
+    return "The server replied with status " + response.status + ".";
   }
 }
 
@@ -48,7 +48,7 @@ export const isSuperseded = (error) => error.name === "AbortError";
 
 export const abort = (kind) => running.get(kind)?.abort();
 
-/** Calls the function once it has not been asked for during so many milliseconds. */
+/** Calls the function after no call for this number of milliseconds. */
 export function debounced(milliseconds, call) {
   let timer;
   return (...values) => {

@@ -1,4 +1,4 @@
-// The answer of the model's audit as a strip.
+// The answer of the model's audit as a strip, with the badge of the report.
 import { find, make } from "heedful/dom.js";
 import { counted } from "heedful/format.js";
 
@@ -21,9 +21,9 @@ export function showAudit(model) {
   root.replaceChildren(
     make(
       "div",
-      { className: "answer " + guidance.show.replaceAll(" ", "-") },
+      { className: "answer" },
       overall ? make("p", { className: "soft question", textContent: root.dataset.question }) : null,
-      make("p", { className: "lead", textContent: guidance.headline }),
+      make("p", { className: "lead" }, make("strong", { className: overall ? "outcome " + model.answer_kind : "", textContent: guidance.headline })),
       ...(sentence ? [sentence] : byClass).map((textContent) => make("p", { textContent })),
       make("p", { className: "do", textContent: guidance.recommendation }),
       make("div", { className: "more" }, lines.length ? tests : null, make("a", { href: report, textContent: "The whole report" })),

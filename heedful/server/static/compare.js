@@ -1,4 +1,4 @@
-// Beside each other: rankings of the same text, two models on it, and two texts.
+// Comparisons: rankings of the same text, two models on it, and two texts.
 import { debounced, isSuperseded, post } from "heedful/api.js";
 import { mixture, softmax, totalVariation } from "heedful/core.js";
 import { find, make } from "heedful/dom.js";
@@ -24,7 +24,7 @@ export class Compare {
     });
   }
 
-  /** The text has been read: everything is fetched anew. */
+  /** The text has been read: everything is fetched again. */
   async refresh() {
     const { models, model, state } = this.page;
     const others = models.filter((each) => each.id !== model.id);
@@ -79,7 +79,7 @@ export class Compare {
     root.replaceChildren(table("Two models on the same text", rows), make("p", { className: "fine", textContent: this.#agreement(info, other) }));
   }
 
-  // What the other model says with the weights set on this page, and whether both attend to the same words.
+  // The other model's prediction with the weights set on this page, and whether both attend to the same words.
   #agreement(info, other) {
     const { reading, attention, isMoved } = this.page;
     if (other.items.length !== reading.items.length) return "Their attention is over different things: " + reading.items.length + " and " + other.items.length + " items.";
@@ -116,7 +116,7 @@ export class Compare {
     );
     const list = (side) => [...changed[side]].slice(0, 8).map((at) => quoted(words[side][at]) + " (" + share([first, second][side].attention[at]) + ")").join(", ") || "nothing";
     const moved = totalVariation(first.probabilities, second.probabilities);
-    const sentence = "Changed: " + list(0) + " became " + list(1) + ". The prediction moved by " + share(moved) + (first.predicted === second.predicted ? ", the label is the same." : ", the label is another.");
+    const sentence = "Changed: " + list(0) + " became " + list(1) + ". The prediction moved by " + share(moved) + (first.predicted === second.predicted ? ", the label is the same." : ", the label differs.");
     find("texts-result").replaceChildren(table("Two texts", rows), make("p", { className: "difference", textContent: sentence }));
   }
 }

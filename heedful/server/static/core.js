@@ -52,7 +52,7 @@ function shared(attention, items, total, changed) {
  * Attention with the given weight on some items together (mostly one). All others keep their proportions and share what
  * is left; pinned ones do not move, unless it is the one item that is set. Items without any weight share evenly.
  */
-export function renormalise(attention, items, weight, pinned) {
+export function renormalize(attention, items, weight, pinned) {
   const own = items.length === 1 ? items : items.filter((at) => !pinned.has(at));
   const held = items.length === 1 ? new Set([...pinned].filter((at) => at !== items[0])) : pinned;
   const { least, most } = weightRange(attention, items, held);
@@ -65,10 +65,26 @@ export function renormalise(attention, items, weight, pinned) {
   return changed;
 }
 
-/** Attention without some items; the rest keeps its proportions. Null where nothing is left. */
+/** Attention without some items; the rest keeps its proportions. Null if nothing is left. */
 export function without(attention, items) {
   const gone = new Set(items);
   const kept = attention.map((weight, at) => (gone.has(at) ? 0 : weight));
   const total = sum(kept);
   return total > 0 ? kept.map((weight) => weight / total) : null;
+}
+
+/** The text of a reading without the words of some items: neighbors keep what is between them, others get a space. */
+export function keptText({ text, words, items }, gone) {
+  const deleted = new Set([...gone].flatMap((item) => items[item].words)), own = words.flatMap((word, at) => (word.in_query ? [] : [at]));
+  let kept = "", end = 0, isGap = false;
+  for (const at of own) {
+    const { start } = words[at];
+    if (deleted.has(at)) isGap = true;
+    else {
+      kept += (isGap ? " " : text.slice(end, start)) + text.slice(start, words[at].end);
+      isGap = false;
+    }
+    end = words[at].end;
+  }
+  return (kept + (isGap ? "" : text.slice(end))).replace(/\s+/g, " ").trim();
 }

@@ -1,4 +1,4 @@
-// A weight that one can take hold of: a slider for mouse, touch and keys. Upright under a word, flat beside a sentence.
+// A weight that can be dragged: a slider for mouse, touch and keys. Upright under a word, flat next to a sentence.
 import { make } from "heedful/dom.js";
 import { share } from "heedful/format.js";
 
@@ -21,7 +21,7 @@ function keyed(key, weight) {
 }
 
 export class Fader {
-  /** `events`: onWeight(weight, gesture), onSettle(), onPin(), onSelect(). */
+  /** `events`: onWeight(weight, gesture), onSettle(), onPin(), onSelect(), onPick() if items can be picked. */
   constructor(name, { isFlat = false, events }) {
     this.events = events;
     this.name = name;
@@ -68,6 +68,7 @@ export class Fader {
     if (target !== undefined) this.events.onWeight(target, this);
     else if (event.key.toLowerCase() === "p") this.events.onPin();
     else if (event.key === "Delete") this.events.onWeight(0, this);
+    else if (event.key === "Enter" && this.events.onPick) this.events.onPick();
     else return;
     event.preventDefault();
   }

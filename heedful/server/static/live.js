@@ -3,8 +3,9 @@ import { Actions } from "heedful/actions.js";
 import { abort, debounced, isSuperseded, models as fetchModels, post } from "heedful/api.js";
 import { showAudit } from "heedful/audit.js";
 import { Compare } from "heedful/compare.js";
-import { mixture, renormalise, softmax } from "heedful/core.js";
+import { mixture, renormalize, softmax } from "heedful/core.js";
 import { button, find, make } from "heedful/dom.js";
+import { Edits } from "heedful/edits.js";
 import { Fields } from "heedful/fields.js";
 import { quoted } from "heedful/format.js";
 import { markedItems } from "heedful/maps.js";
@@ -33,12 +34,14 @@ class Page {
       onSettle: () => this.settle(),
       onPin: (items) => this.pin(items),
       onSelect: (items) => this.selection.select(items),
+      onPick: (items) => (this.selection.pick(items), this.#draw()),
     });
     this.prediction = new Prediction(find("prediction"), find("live"), find("brief"));
     this.actions = new Actions(find("actions"), find("result"), this);
     this.compare = new Compare(this);
     this.fields = new Fields(this);
     this.selection = new Selection(this);
+    this.edits = new Edits(this);
     this.readSoon = debounced(90, () => this.#read());
     this.readFullySoon = debounced(250, () => this.#readFully());
     this.decodeSoon = debounced(50, () => this.#decode());
@@ -69,7 +72,7 @@ class Page {
     return this.state.attention !== null || this.state.wordAttention !== null;
   }
 
-  /** What the model says under the present weights: computed here where it is linear, else by the server. */
+  /** The prediction under the present weights: computed here if the model is linear, else by the server. */
   get now() {
     const { item_logits: own, empty_logits: empty, logits, probabilities } = this.reading;
     if (!this.isMoved) return { logits, probabilities };
@@ -144,6 +147,7 @@ class Page {
 
   #changed(state, before) {
     this.linkSoon();
+    this.#drawHistory();
     const isOther = (name) => state[name] !== before[name];
     if (isOther("model")) this.#showModel();
     if (isOther("model") || isOther("text") || isOther("query")) {
@@ -151,6 +155,7 @@ class Page {
       this.selection.select(null);
       this.marks = {};
       if (!this.keepsResult) this.actions.clear();
+      this.edits.forget();
       find("beside").setAttribute("aria-busy", "true");
       this.readSoon();
       return;
@@ -186,13 +191,13 @@ class Page {
       const reading = await post("read", asked, "read fully");
       if (asked !== this.asked) return;
       this.reading = reading;
-      showOutcome(find("outcome"), reading.outcome);
+      this.#showOutcome(reading.outcome);
       this.#draw();
       await this.compare.refresh();
       find("beside").setAttribute("aria-busy", "false");
     } catch (error) {
       if (isSuperseded(error)) return;
-      showOutcome(find("outcome"), null);
+      this.#showOutcome(null);
       this.fail(error);
     }
   }
@@ -200,7 +205,8 @@ class Page {
   #readDone(reading) {
     this.reading = reading;
     this.decoded = null;
-    showOutcome(find("outcome"), null, true);
+    this.#showOutcome(null, true);
+    this.edits.show(reading);
     this.succeed();
     find("playground").hidden = false;
     find("playground").classList.remove("stale");
@@ -232,27 +238,35 @@ class Page {
   #draw() {
     if (!this.reading) return;
     const { attention } = this, pinned = new Set(this.state.pinned), { word_attention: within } = this.reading;
-    const marks = { rationale: markedItems(this.reading), ...outcomeMarks(this.reading), ...this.marks };
+    const marks = { picked: this.selection.picked, rationale: markedItems(this.reading), ...outcomeMarks(this.reading), ...this.marks };
     this.words.update({ attention, own: this.reading.attention, pinned, marks, wordAttention: this.state.wordAttention ?? within });
     find("scale").textContent = scaleNote(this.words.isRows ? this.words.rowEnd : this.words.end);
     this.prediction.show(this.model, this.reading, this.now);
-    find("undo").disabled = !this.history.canUndo;
-    find("redo").disabled = !this.history.canRedo;
-    find("reset").disabled = !this.isMoved && !this.state.pinned.length;
     find("outcome-own").hidden = !this.isMoved || !this.reading.outcome;
     this.selection.show();
     this.compareSoon();
   }
 
+  #drawHistory() {
+    find("undo").disabled = !this.history.canUndo;
+    find("redo").disabled = !this.history.canRedo;
+    find("reset").disabled = !this.isMoved && !this.state.pinned.length;
+  }
+
+  #showOutcome(outcome, isPending = false) {
+    showOutcome(find("outcome"), outcome, isPending);
+    this.edits.showKey(outcome);
+  }
+
   drag(items, weight, gesture) {
     if (this.asked.text !== this.state.text) return; // these bars are about to go
     this.marks = {};
-    this.change({ attention: renormalise(this.attention, items, weight, new Set(this.state.pinned)) }, gesture);
+    this.change({ attention: renormalize(this.attention, items, weight, new Set(this.state.pinned)) }, gesture);
   }
 
   #dragWord(words, place, weight, gesture) {
     const all = (this.state.wordAttention ?? this.reading.word_attention).slice();
-    const inside = renormalise(words.map((word) => all[word]), [place], weight, new Set());
+    const inside = renormalize(words.map((word) => all[word]), [place], weight, new Set());
     words.forEach((word, at) => (all[word] = inside[at]));
     this.change({ wordAttention: all }, gesture);
   }

@@ -10,7 +10,7 @@ const TOP = 12;
 
 export const answered = (labels, probabilities) => labels[argmax(probabilities)] + " " + percent(probabilities[argmax(probabilities)]);
 
-/** A row: a name, what it answers, and the words with their weights as bars. Of a long text, the top words alone. */
+/** A row: a name, its prediction, and the words with their weights as bars. Of a long text, the top words alone. */
 export function mapRow(title, note, labels, weights, marks = {}, links = null) {
   const places = labels.length > MOST_FADERS ? ranked(weights.map((weight) => Math.abs(weight ?? 0))).slice(0, TOP) : labels.map((_, at) => at);
   const text = heatMap(places.map((at) => labels[at]), places);
@@ -38,7 +38,7 @@ export function linked(root) {
   root.addEventListener("pointerleave", light);
 }
 
-/** The rankings of a text as a table, with what people marked in it. */
+/** The rankings of a text as a table, with its human rationale. */
 export function rankingsTable(reading) {
   const labels = reading.items.map((item) => item.label), marks = { rationale: markedItems(reading), ...outcomeMarks(reading) };
   const rows = reading.rankings.map((ranking) => {
@@ -50,7 +50,7 @@ export function rankingsTable(reading) {
   return table("Rankings of the same text", rows);
 }
 
-/** The items that people marked; empty where nobody did. */
+/** The items of the human rationale; empty if there is none. */
 export function markedItems(reading) {
   const rationale = reading.rankings.find((ranking) => ranking.name === "rationale");
   return new Set((rationale?.weights ?? []).flatMap((weight, at) => (weight ? [at] : [])));

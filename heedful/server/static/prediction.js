@@ -1,4 +1,4 @@
-// What the model says, how far it moved, and the most that any attention can move it: the last two on one axis.
+// The prediction, how far it moved, and the most that any attention can move it: the last two on one axis.
 import { argmax, totalVariation } from "heedful/core.js";
 import { badge, make } from "heedful/dom.js";
 import { percent, scaleEnd, share } from "heedful/format.js";
@@ -13,19 +13,19 @@ export function topClasses(own, now) {
   return order;
 }
 
-/** "The prediction moved by .01; the most that any attention can move it is .23." */
+/** "The weights have moved the prediction by .01; the most that any attention can move it is .23." */
 export function movedSentence(moved, widest, item) {
   const attention = item === "sentence" ? "attention over its sentences" : "attention";
   const most = widest === null ? "" : "the most that any " + attention + " can move it is " + (widest.solver === "exact" ? "" : "at least ") + share(widest.tvd) + ".";
-  if (moved < 5e-7) return most ? "The prediction has not moved; " + most : "The prediction has not moved.";
-  return "The prediction moved by " + share(moved) + (most ? "; " + most : ".");
+  if (moved < 5e-7) return "The weights have not moved the prediction" + (most ? "; " + most : ".");
+  return "The weights have moved the prediction by " + share(moved) + (most ? "; " + most : ".");
 }
 
 function classBar(label, probability, own, isAnswer) {
   const bar = make("span", { className: "class-bar", aria: { hidden: true } }, make("span", { className: "fill" }), make("span", { className: "own" }));
   bar.firstChild.style.setProperty("--at", probability);
   bar.lastChild.style.setProperty("--at", own);
-  bar.title = "the mark is what the model says with its own attention: " + percent(own);
+  bar.title = "the mark is the prediction with the model's own attention: " + percent(own);
   const name = make("span", { className: "class-name", textContent: label, dir: "auto" });
   return make("li", { className: isAnswer ? "answer-class" : "" }, name, bar, make("span", { className: "class-value", textContent: percent(probability) }));
 }
@@ -63,7 +63,7 @@ export class Prediction {
   #numbersOpen = false;
   #announce;
 
-  /** `root` is filled; `live` is a live region that hears what the model says once it has come to rest; `brief` is a line. */
+  /** `root` is filled; `live` is a live region that announces the prediction once it rests; `brief` is a line. */
   constructor(root, live, brief) {
     this.root = root;
     this.live = live;
@@ -77,7 +77,7 @@ export class Prediction {
     const isFlipped = answer !== argmax(own.probabilities), classes = topClasses(own.probabilities, now.probabilities);
     const says = make("p", { className: "says" }, make("span", { className: "soft", textContent: "The model predicts" }), " ");
     says.append(make("b", { className: "answer-name", textContent: labels[answer], dir: "auto" }), " ", make("span", { className: "answer-value", textContent: percent(now.probabilities[answer]) }));
-    if (isFlipped) says.append(" ", make("span", { className: "flipped", textContent: "another prediction: with its own attention it was " + labels[argmax(own.probabilities)] }));
+    if (isFlipped) says.append(" ", make("span", { className: "flipped", textContent: "the prediction has flipped: with the model's own attention it is " + labels[argmax(own.probabilities)] }));
     const bars = make("ul", { className: "classes" }, ...classes.map((at) => classBar(labels[at], now.probabilities[at], own.probabilities[at], at === answer)));
     const rest = labels.length - classes.length;
     const more = rest > 0 ? make("p", { className: "soft fine", textContent: "and " + rest + " more classes, in the numbers below" }) : null;

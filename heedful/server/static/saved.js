@@ -1,5 +1,5 @@
 // The saved page: one text of a linear model, its bars and what follows from them. It needs no server.
-import { mixture, renormalise, softmax } from "heedful/core.js";
+import { mixture, renormalize, softmax } from "heedful/core.js";
 import { find, make } from "heedful/dom.js";
 import { linked, markedItems, rankingsTable } from "heedful/maps.js";
 import { outcomeMarks, showOutcome } from "heedful/outcome.js";
@@ -14,7 +14,7 @@ const past = new History({ ...initial, attention: saved.attention }, () => drawS
 const prediction = new Prediction(find("prediction"), find("live"), find("brief"));
 const words = new Words(find("items"), {
   onWeight: (items, weight, gesture) =>
-    past.change({ attention: renormalise(past.state.attention ?? reading.attention, items, weight, new Set(past.state.pinned)) }, gesture),
+    past.change({ attention: renormalize(past.state.attention ?? reading.attention, items, weight, new Set(past.state.pinned)) }, gesture),
   onSettle: () => (past.settle(), drawSaved()),
   onPin: (items) => pin(items),
   onSelect: () => {},

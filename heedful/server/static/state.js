@@ -5,7 +5,7 @@ const WEIGHTS = [["attention", "attention"], ["words", "wordAttention"]];
 
 /** The model's own attention, and nothing pinned. */
 export const UNMOVED = { attention: null, wordAttention: null, pinned: [] };
-/** A state: `attention` is null where it is the model's own. States are never changed, only replaced. */
+/** A state: `attention` is null if it is the model's own. States are never changed, only replaced. */
 export const initial = { model: "", text: "", query: "", ...UNMOVED, other: "", second: null };
 
 export class History {
@@ -29,12 +29,12 @@ export class History {
     this.#move({ ...this.state, ...changes });
   }
 
-  /** The gesture has ended: the next change is a step of its own. */
+  /** The gesture has ended: the next change is a new step. */
   settle() {
     this.#merging = null;
   }
 
-  /** A change that is no step of its own: what is undone next stays the same. */
+  /** A change that is not a step: the next undo stays the same. */
   amend(changes) {
     this.#move({ ...this.state, ...changes });
   }

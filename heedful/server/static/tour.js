@@ -1,27 +1,21 @@
-// Three steps for those who are here for the first time; they can be skipped, and asked for again.
+// Three steps for those who are here for the first time, inside the page: they cover nothing and open by themselves once.
 import { button, find, make } from "heedful/dom.js";
 
 const SEEN = "heedful-tour-seen";
 const STEPS = [
   ["write", "Type a text", "Write anything, or pick an example. The model reads it as you type, on this machine alone."],
-  ["words", "Take hold of the attention", "The bars are the model's attention. Drag one, or press the arrow keys on it: the others make room, and the prediction follows (or does not)."],
+  ["words", "Move a weight, delete a word", "The bars are the model's attention. Drag one: the others make room, and the prediction follows (or does not). Then click on a word and delete it from the text. The page says what each of the two changed."],
   ["papers", "Press a button", "Each is an experiment of a paper: adversarial attention, the worst perturbation, the smallest set. A badge says whether its result is exact."],
 ];
 
-// A browser may refuse to remember; the tour is then shown again, and nothing else happens.
-function remembered() {
+// Whether the tour has not opened here before. If a browser does not remember, the tour does not open by itself.
+function isFirstVisit() {
   try {
+    if (localStorage.getItem(SEEN) !== null) return false;
+    localStorage.setItem(SEEN, "yes");
     return localStorage.getItem(SEEN) !== null;
   } catch {
     return false;
-  }
-}
-
-function remember() {
-  try {
-    localStorage.setItem(SEEN, "yes");
-  } catch {
-    return;
   }
 }
 
@@ -36,7 +30,7 @@ export class Tour {
   }
 
   startIfNew() {
-    if (!remembered()) this.start();
+    if (isFirstVisit()) this.start();
   }
 
   start() {
@@ -48,16 +42,8 @@ export class Tour {
 
   end() {
     this.root.hidden = true;
-    this.#spot(null);
-    remember();
-    this.#before?.focus?.({ preventScroll: true });
-  }
-
-  #spot(id) {
     document.querySelectorAll(".spot").forEach((each) => each.classList.remove("spot"));
-    if (id === null) return;
-    find(id).classList.add("spot");
-    find(id).scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    this.#before?.focus?.({ preventScroll: true });
   }
 
   #show() {
@@ -69,7 +55,10 @@ export class Tour {
       make("p", { textContent: text }),
       make("div", { className: "row" }, next, isLast ? null : button("Skip", () => this.end())),
     );
-    this.#spot(id);
+    document.querySelectorAll(".spot").forEach((each) => each.classList.remove("spot"));
+    find(id).classList.add("spot");
+    find(id).prepend(this.root);
+    this.root.scrollIntoView({ block: this.#step ? "center" : "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     next.focus({ preventScroll: true });
   }
 }

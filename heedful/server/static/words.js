@@ -6,13 +6,14 @@ import { cut, scaleEnd, sentences, share } from "heedful/format.js";
 import { heatMap } from "heedful/heat_map.js";
 
 export const MOST_FADERS = 150;
-const MARKS = { key: "key", largest: "largest effect", erased: "erased", set: "in the set", rationale: "marked by people", changed: "changed" };
+const MARKS = { picked: "picked", key: "key", largest: "largest effect", erased: "erased", set: "in the set", rationale: "rationale", changed: "changed" };
 
 /** A word over its upright bar. `marks` is an object of the kinds in MARKS, each with a Set of items. */
 function upright(view, item, label, isKnown) {
-  const fader = new Fader(label, { events: view.eventsOf([item]) });
+  const events = view.eventsOf([item]), fader = new Fader(label, { events });
   const word = make("span", { className: "word" + (isKnown ? "" : " unknown"), textContent: cut(label, 24), dir: "auto" });
   if (!isKnown) word.title = "not in the model's vocabulary";
+  if (events.onPick) word.addEventListener("click", events.onPick);
   const value = make("span", { className: "value", aria: { hidden: true } });
   const note = make("span", { className: "note", aria: { hidden: true } });
   const element = make("div", { className: "item", dataset: { item } }, word, fader.element, value, note);
@@ -68,7 +69,7 @@ export class Words {
   static #count = 0;
   #visible = new Set();
 
-  /** `events`: onWeight(items, weight, gesture), onSettle(), onPin(items), onSelect(items), onWordWeight (hierarchical). */
+  /** `events`: onWeight(items, weight, gesture), onSettle(), onPin(items), onSelect(items), onPick(items), onWordWeight (hierarchical). */
   constructor(root, events) {
     this.root = root;
     this.events = events;
@@ -78,12 +79,13 @@ export class Words {
   }
 
   eventsOf(items) {
-    const { onWeight, onSettle, onPin, onSelect } = this.events;
+    const { onWeight, onSettle, onPin, onSelect, onPick } = this.events;
     return {
       onWeight: (weight, gesture) => onWeight(items, weight, gesture),
       onSettle,
       onPin: () => onPin(items),
       onSelect: () => onSelect(items),
+      onPick: onPick && (() => onPick(items)),
     };
   }
 
@@ -174,7 +176,7 @@ export class Words {
     this.parts.forEach((part) => part.show(drawing));
   }
 
-  /** Opens the rows of the heaviest sentence, so that bars of words are there to be taken hold of. */
+  /** Opens the rows of the heaviest sentence, so that bars of words can be dragged. */
   openHeaviest(attention) {
     if (!this.isRows || !this.groups) return;
     const totals = this.groups.map((items) => sum(items.map((at) => attention[at])));

@@ -73,7 +73,7 @@ def test_the_smallest_set_is_that_of_the_exact_form_and_the_explanation(every_li
     case = model("average")
     answer = act(type(case)(case.trained, case.served, "good good good"), "smallest_set")
     assert answer["items"] == [] and not answer["is_changed"]
-    assert answer["sentence"].startswith("No set of items changes the decision")
+    assert answer["sentence"].startswith("No set of items flips the prediction")
 
 
 def test_costly_rankings_of_long_texts_and_single_items_are_refused(refused, model):

@@ -7,7 +7,7 @@ from heedful.battery.uniform import uniform
 from heedful.exact import draw_permutations, eps_max_js, eps_max_js_bound, worst_permutation
 from heedful.report.explanations import explain
 
-# The most different attention with the same answer, as `heedful.explain` has it.
+# Adversarial attention, as `heedful.explain` has it.
 
 
 def test_other_attention_is_that_of_the_exact_form_and_the_explanation(model, act, every):
@@ -28,7 +28,7 @@ def test_other_attention_is_that_of_the_exact_form_and_the_explanation(model, ac
         assert answer["attention"] == pytest.approx(explained.weights, abs=1e-9)
         assert answer["jsd"] == pytest.approx(explained.js, abs=1e-9)
         assert answer["solver"] == explained.solver
-        assert f"{100 * explained.share:.0f} % of the maximum" in answer["sentence"]
+        assert f"{100 * explained.share:.0f}% of the maximum" in answer["sentence"]
 
 
 def test_three_classes_have_a_bound_and_other_heads_are_searched(model, act):
@@ -36,7 +36,7 @@ def test_three_classes_have_a_bound_and_other_heads_are_searched(model, act):
     evidence, answer = case.evidence(), act(case, "other_attention")
     witness = eps_max_js_bound(evidence.attention, evidence.item_logits, evidence.items, 0.01)
     assert answer["solver"] == "bound" and answer["jsd"] == pytest.approx(float(witness.js), abs=1e-9)
-    assert "more different still" in answer["sentence"]
+    assert "More different attention might exist" in answer["sentence"]
     answer = act(model("tanh"), "other_attention")
     assert answer["solver"] == "search" and answer["tvd"] <= 0.01
     assert torch.tensor(answer["attention"]).sum().item() == pytest.approx(1)

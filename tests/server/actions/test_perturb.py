@@ -73,4 +73,4 @@ def test_what_is_found_lies_in_the_ball_and_is_a_distribution(model, act):
             assert attention.sum().item() == pytest.approx(1) and attention.min() >= -1e-12
             assert torch.linalg.vector_norm(attention - own, ORDERS[norm]) <= 0.3 + 1e-9
             assert answer["solver"] == {"three": "bound", "tanh": "search"}[name] and answer["tvd"] > 0
-            assert "a worse one may exist" in answer["sentence"]
+            assert "a worse one might exist" in answer["sentence"]

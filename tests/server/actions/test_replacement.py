@@ -1,7 +1,6 @@
-"""A word replaced by a similar one."""
+"""A word replaced by a synonym, or not at all."""
 
 import pytest
-import torch
 
 from heedful.data.synonyms import Synonym, Synonyms
 from heedful.server.actions import replace_word
@@ -9,8 +8,8 @@ from heedful.server.actions import replace_word
 
 @pytest.fixture(autouse=True)
 def without_sources(monkeypatch):
-    """No synonyms but those that a test gives: what is at hand differs between machines."""
-    monkeypatch.setattr(replace_word, "_synonyms", lambda context, model: ({}, ""))
+    """x."""
+    monkeypatch.setattr(replace_word, "_synonyms", lambda context, model: ({}, replace_word.NOT_INSTALLED))
 
 
 @pytest.fixture
@@ -45,21 +44,17 @@ def test_without_an_item_the_most_attended_synonym_is_taken(model, act, post, sy
     assert act(case, "replace_word")["replaced"][0] == state["words"][heaviest]["text"]
 
 
-def test_a_word_without_a_synonym_gives_way_to_the_nearest_by_embedding(model, act):
-    case = model("average")
-    answer = act(case, "replace_word", item=4)
-    words = case.trained.words.words
-    matrix = case.trained.model.embedding.weight.detach()
-    cosines = torch.cosine_similarity(matrix[words.index("good")][None], matrix)
-    best = max((word for word in words[4:] if word != "good"), key=lambda word: cosines[words.index(word)])
-    assert answer["replaced"] == ["good", best] and "embeddings" in answer["sentence"]
-
-
-def test_what_has_no_similar_word_is_refused(refused, model):
-    content = {**model("average").request, "text": "zebra good", "action": "replace_word"}
-    refused("act", {**content, "options": {"item": 0}}, "“zebra” has none")
+def test_a_word_without_a_synonym_is_not_replaced(refused, model, synonyms):
+    content = {**model("average").request, "text": "was good", "action": "replace_word"}
+    refused("act", {**content, "options": {"item": 0}}, "“was” has no synonym")
     refused("act", {**content, "options": {"item": 2}}, "0 to 1; it was 2")
-    refused("act", {**content, "text": "zebra zebra"}, "it has none")
+    refused("act", {**content, "text": "was was"}, "it has none")
+
+
+def test_without_wordnet_the_button_says_what_is_missing(refused, model):
+    content = {**model("average").request, "text": "so good", "action": "replace_word"}
+    refused("act", content, "WordNet's synonyms are not installed. Put the file synonyms/")
+    refused("act", {**content, "options": {"item": 1}}, "HEEDFUL_DATA")
 
 
 def test_synonyms_are_those_of_the_vocabulary(model, monkeypatch):
@@ -72,3 +67,5 @@ def test_synonyms_are_those_of_the_vocabulary(model, monkeypatch):
     )
     context = model("average").evidence().context
     assert replace_word._synonyms(context, None) == ({"good": "so"}, "a synonym by WordNet")
+    monkeypatch.setattr(replace_word, "missing_sources", lambda kind, vectors: "missing")
+    assert replace_word._synonyms(context, None) == ({}, replace_word.NOT_INSTALLED)
