@@ -1,51 +1,65 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import typer
 
 from heedful.cli import command_options
 from heedful.cli.command_options import argument, flag, make_run, open_store, option, split_audit, use_threads
 from heedful.cli.output import output
-from heedful.errors import SettingError
+from heedful.errors import SettingError, lookup
+from heedful.formatting import printable
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import nest_settings, validate_settings
+from heedful.verdict.requirement import REQUIRED, Required, unmet_requirement
 
 if TYPE_CHECKING:
+    from heedful.cli.auditing import AuditOutput
     from heedful.jobs.planning import Plan
     from heedful.store.store import Store
     from heedful.subjects.opening import NamedModel
 
 
+QUICK_TEXTS = 150
+"""Texts of `--quick`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _HowToAudit:
-    """Which tests, on how many texts, beside which other models; and what is printed and written."""
+    """The tests, the number of texts, the comparison models, and the output."""
 
     tests: str | None = option(
-        "Only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
+        "Run only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
         autocompletion=command_options.names("tests"),
     )
     examples: str | None = option("Number of texts to audit, drawn at random, or all. Default: 500.", metavar="N|all")
     seeds: int | None = option(
-        "Train N models with consecutive seeds, in parallel, and answer for them together. Default: 3 where the audit "
-        "trains, 1 with --model.",
-        min=1,
+        "Train N models with consecutive seeds and answer for them together. Default: 3; with --model 1.", min=1
+    )
+    quick: bool = flag(f"Audit one seed on {QUICK_TEXTS} texts: faster, and less certain.", "--quick")
+    require: str | None = option(
+        "For CI: exit with code 3 if the answer of any class is below yes, or below some (For some texts).",
+        metavar="yes|some",
     )
     deep: bool = flag(
-        "Also run the costly tests, and retrain: with uniform attention, and against it (--adversaries).", "--deep"
+        "Also run the costly tests, and train comparison models: with uniform attention, and adversarial ones.",
+        "--deep",
     )
-    adversaries: int = option("With --deep: how many models to train as adversaries.", default=3, min=0, max=9)
+    adversaries: int = option("With --deep: number of adversarial models to train.", default=3, min=0, max=9)
     uniform: str | None = option(
         "Key of the same model trained with uniform attention.", autocompletion=command_options.runs
     )
     search: bool = flag("Also run the authors' search for adversarial attention.", "--search")
     rankings: str | None = option(
-        "Also test rankings by these methods, separated by commas: integrated_gradients, smoothgrad, lime, shap (the "
-        "first, third and fourth need captum); of Hugging Face models rollout, value_norm."
+        "Also test these rankings, separated by commas: integrated_gradients, smoothgrad, lime, shap (all but "
+        "smoothgrad need captum); for Hugging Face models also rollout, value_norm."
     )
     scores: str | None = option(
-        "With --model: scores of words from elsewhere (parquet, jsonl, csv: id, word or start and end, score, name), "
-        "each a ranking to test beside attention.",
+        "With --model: external scores of words to test as rankings (parquet, jsonl, csv: id, word or start and end, "
+        "score, name).",
         metavar="FILE",
     )
     replace_with: str | None = option(
@@ -57,7 +71,7 @@ class _HowToAudit:
         "outcome: alone_weight 1/2, k one smaller and one larger.",
         "--details",
     )
-    no_texts: bool = flag("Write a report without any text or word of the data, for confidential ones.", "--no-texts")
+    no_texts: bool = flag("For confidential data: write a report without any text or word.", "--no-texts")
     out: str = option("Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.", default="report")
 
 
@@ -78,24 +92,39 @@ class AuditOptions(
         autocompletion=command_options.names("datasets"),
     )
     model: list[str] | None = option(
-        "Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
-        "Hugging Face classifier, a folder or hf:NAME, to audit on DATA (several such: checkpoints of one model); or "
-        "FILE.py:FUNCTION, which returns a model of your own and its batches.",
+        "Audit this model instead of training one: a run key or unique prefix (DATA defaults to the run's own), a "
+        "Hugging Face folder or hf:NAME (repeat for checkpoints of one model), or FILE.py:FUNCTION, which returns your "
+        "model and its batches.",
         "--model",
         autocompletion=command_options.runs,
     )
     threads: command_options.Threads = 1
     workers: int | None = option(
-        "Processes that share the work here. Default: one a core, for trainings and for long audits.", min=1, max=1024
+        "Number of processes that share the work. Default: one per core for training and for long audits.",
+        min=1,
+        max=1024,
     )
     scheduler: command_options.Scheduler = None
 
+    panels: ClassVar[command_options.Panels] = {
+        "Options": (
+            *("text", "label", "model", "encoder", "vectors", "seeds", "examples", "quick", "require", "details"),
+            "out",
+        ),
+        "More: data": ("query", "rationale", "no_texts"),
+        "More: training": ("attention", "method", "seed", "epochs", "reference", "settings"),
+        "More: tests": ("tests", "rankings", "scores", "search", "replace_with"),
+        "More: comparison models (--deep)": ("deep", "adversaries", "uniform"),
+        "More: Hugging Face models": ("site", "scope"),
+        "More: folders and processes": ("runs", "audits", "device", "threads", "workers", "scheduler"),
+    }
+
 
 OTHER_DATA = ("data", "text", "label", "query", "rationale")
-"""Options that say on which data a finished run is audited."""
+"""Options that name the data on which a finished run is audited."""
 
 SEEDS = 3
-"""Trainings behind a verdict where nobody says how many: one is one draw."""
+"""Default number of seeds."""
 
 SMALL: dict[str, Any] = {
     "data": {"source": "reviews"},
@@ -115,12 +144,19 @@ def audit(options: AuditOptions) -> None:
     """
     of_run, of_audit = split_audit(options.settings)
     _check_describes(options, of_run)
+    required = (
+        None if options.require is None else lookup("--require", options.require, {each: each for each in ENOUGH})
+    )
+    if options.quick:
+        options = _quick(options)
     from heedful.cli.auditing import make_audits, print_answer, write_answer
 
     others = {"rankings": [name.strip() for name in options.rankings.split(",")]} if options.rankings else {}
     others |= {"outcome.replace_with": options.replace_with} if options.replace_with is not None else {}
     others |= {"deep": options.deep and not options.tests, "details": options.details}
     how = audit_settings(options.tests, options.examples, options.search, {**others, **of_audit})
+    if required and not how.has_answer:
+        raise SettingError("--require needs the answer. Add `outcome` to --tests, or remove --tests.")
     printed, store = output(), open_store(options, "runs", "audits", "out")
     device, threads, scheduler = options.device, options.threads, options.scheduler
     workers = workers_of(options.workers, scheduler, device, threads)
@@ -142,7 +178,48 @@ def audit(options: AuditOptions) -> None:
         make_audits(printed.progress, plan, store, device=device, workers=workers, scheduler=scheduler)
     folders = [store.audits / key for key in plan.wanted]
     answer = write_answer(folders, Path(options.out), with_texts=not options.no_texts)
+    if options.quick:
+        printed.note(_cost_of_quick(has_seeds=not options.model))
     print_answer(printed, answer, with_details=options.details)
+    _check_required(answer, required)
+
+
+def _quick(options: AuditOptions) -> AuditOptions:
+    """The options with one seed and few texts."""
+    if given := [name for name in ("seeds", "examples") if getattr(options, name) is not None]:
+        raise SettingError(f"--quick cannot be combined with --{given[0]}, which it sets. Remove one of them.")
+    return replace(options, examples=str(QUICK_TEXTS), seeds=None if options.model else 1)
+
+
+def _cost_of_quick(*, has_seeds: bool) -> str:
+    """What an answer from few texts leaves open.
+
+    Args:
+        has_seeds: whether other seeds could have been trained.
+    """
+    usual = AuditSettings().examples or QUICK_TEXTS
+    few, more = (f"{98 / sqrt(texts):.0f}" for texts in (QUICK_TEXTS, usual))
+    seeds = f" Other seeds can give a different answer; without --quick, {SEEDS} are trained." if has_seeds else ""
+    return (
+        f"--quick audits {QUICK_TEXTS} texts: the 95% interval of a share near one half is about {few} percentage "
+        f"points wide on each side, with {usual} texts {more}. Classes have fewer texts and wider intervals.{seeds}"
+    )
+
+
+def _check_required(answer: "AuditOutput", required: "Required | None") -> None:
+    """Exit with code 3 if the answer of a model is below what is required, with the reason."""
+    if required is None:
+        return
+    reasons = {
+        name: unmet_requirement(verdict.answer, required)
+        for name, verdict in zip(answer.names, answer.verdicts, strict=True)
+        if verdict.answer is not None
+    }
+    for name, reason in reasons.items():
+        if reason:
+            typer.secho(f"--require {required} is not met. {printable(f'{name}: {reason}')}", fg="red", err=True)
+    if any(reasons.values()):
+        raise typer.Exit(3)
 
 
 def workers_of(workers: int | None, scheduler: str | None, device: str, threads: int) -> int | None:

@@ -6,9 +6,10 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, field, fields
+from copy import copy
+from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -85,17 +86,33 @@ def argument(text: str, metavar: str, *, default: Any = MISSING, **details: Any)
     return field(default=default, metadata={"option": typer.Argument(metavar=metavar, help=text, **details)})
 
 
+Panels = Mapping[str, tuple[str, ...]]
+"""Groups of options in `--help`, in order: the heading, and the fields of the options in it."""
+
+
 def parameters_of(kind: type) -> list[inspect.Parameter]:
-    """The options of a command, a field each, as parameters that typer reads."""
+    """The options of a command, one per field, as parameters that typer reads; in groups if the class has `panels`."""
+    panels: Panels = getattr(kind, "panels", {})
+    headings = {name: heading for heading, group in panels.items() for name in group}
+    places = {name: place for place, name in enumerate(headings)}
     return [
         inspect.Parameter(
             each.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if each.default is MISSING else each.default,
-            annotation=Annotated[each.type, each.metadata["option"]] if each.metadata else each.type,
+            annotation=_annotated(each, headings.get(each.name)),
         )
-        for each in fields(kind)
+        for each in sorted(fields(kind), key=lambda each: places.get(each.name, -1))
     ]
+
+
+def _annotated(own: Field[Any], heading: str | None) -> Any:
+    """The type of an option as typer reads it, under a heading of its group."""
+    kind, details = (own.type, own.metadata["option"]) if own.metadata else get_args(own.type)
+    if heading is not None:
+        details = copy(details)
+        details.rich_help_panel = heading
+    return Annotated[kind, details]
 
 
 @dataclass(frozen=True, kw_only=True)
