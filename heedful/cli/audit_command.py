@@ -144,9 +144,7 @@ def audit(options: AuditOptions) -> None:
     """
     of_run, of_audit = split_audit(options.settings)
     _check_describes(options, of_run)
-    required = (
-        None if options.require is None else lookup("--require", options.require, {each: each for each in ENOUGH})
-    )
+    required = None if options.require is None else lookup("--require", options.require, REQUIRED)
     if options.quick:
         options = _quick(options)
     from heedful.cli.auditing import make_audits, print_answer, write_answer
