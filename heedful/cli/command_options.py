@@ -49,7 +49,13 @@ def _beginning(incomplete: str, offered: Callable[[], Iterable[tuple[str, str]]]
     return []
 
 
-Vectors = Annotated[str | None, typer.Option(help="Pretrained word vectors: a file, or a name under HEEDFUL_DATA.")]
+Vectors = Annotated[
+    str | None,
+    typer.Option(
+        help="Pretrained word vectors: glove-50, glove-100 or glove-300 (downloaded once), a file, or a name under "
+        "HEEDFUL_DATA."
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

@@ -161,6 +161,17 @@ def fetch(
     out.end({"folder": str(data_path()), "sets": sets}, "\n".join(str(done.folder) for done in fetched))
 
 
+def show_vectors_download(name: str | None) -> None:
+    """Fetch public word vectors with a progress bar, unless they are there or the name is not theirs."""
+    from heedful.cli.progress import Bars
+    from heedful.data.fetch import VECTORS, fetch_vectors, fetched_vectors
+
+    if name in VECTORS and not fetched_vectors(name).is_file():
+        with Bars(output().progress) as bar:
+            place = fetch_vectors(name, _download_reporter(bar, name))
+        output().note(f"{name}: downloaded once to {place}. Terms of use: Public Domain Dedication and License (PDDL).")
+
+
 def _summary(options: DataOptions) -> "Summary":
     from heedful.data import labelled_texts
     from heedful.data.summary import summarize

@@ -1,9 +1,9 @@
 """Model cards: metadata that Hugging Face reads, and numbers that are those of the answer."""
 
 from huggingface_hub import ModelCard
-from tests.support.answered import make_answered
 
 from heedful.report.model_card import METRIC, model_card
+from tests.support.answered import make_answered
 
 YES, NO, FEW = (100, 1.0, 0.95), (100, 0.9, 0.1), (12, 1.0, 0.9)
 LABELS = ('the "good" | one', "bad", "rare")

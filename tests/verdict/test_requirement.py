@@ -1,9 +1,9 @@
 """Requirements of `heedful audit --require`: the worst class decides."""
 
 import pytest
-from tests.support.answered import make_answered
 
 from heedful.verdict.requirement import unmet_requirement
+from tests.support.answered import make_answered
 
 YES, SOME, NO = (100, 1.0, 0.95), (100, 1.0, 0.65), (100, 1.0, 0.2)
 NO_SET, FEW = (100, 0.1, 0.9), (12, 1.0, 0.95)
