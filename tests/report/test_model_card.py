@@ -2,9 +2,10 @@
 
 from huggingface_hub import ModelCard
 
-from heedful.report.model_card import METRIC, model_card
+from heedful.report.model_card import model_card
 from tests.support.answered import make_answered
 
+METRIC = "attention_points_to_key_words"
 YES, NO, FEW = (100, 1.0, 0.95), (100, 0.9, 0.1), (12, 1.0, 0.9)
 LABELS = ('the "good" | one', "bad", "rare")
 
@@ -38,7 +39,7 @@ def test_the_section_has_answer_shares_seeds_and_limits():
     for own in (answer.overall, *answer.classes):
         name = (own.shares.label or "all texts").replace("|", "\\|")
         assert sum(line.startswith(f"| {name} | {own.answer} | {own.shares.texts} |") for line in rows) == 1
-    assert "Too few texts for an answer: rare." in text and "One seed was audited" not in text
+    assert "- Class rare: 12 texts were audited" in text and "One seed was audited" not in text
     assert "Data: 212 test texts of reviews" in text
 
 
