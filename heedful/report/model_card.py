@@ -33,7 +33,7 @@ def model_card(verdict: Verdict, answer: AuditAnswer) -> str:
         recommended=recommendation_text(answer),
         remarks=remarks(verdict),
         share=lambda shares: share_text(shares.points if shares else Interval()),
-        none=lambda shares: share_text(shares.no_small_set),
+        undecided=lambda shares: share_text(shares.no_small_set),
         luck=lambda shares: format_number(100 * shares.luck if shares.points.n else None, decimals=0),
         per_100=per_100,
     )
