@@ -72,7 +72,7 @@ class _HowToAudit:
         "--details",
     )
     no_texts: bool = flag("For confidential data: write a report without any text or word.", "--no-texts")
-    out: str = option("Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.", default="report")
+    out: str = option("Folder for report.html, verdict.json and tables, which `heedful.load` reads.", default="report")
 
 
 @dataclass(frozen=True, kw_only=True)

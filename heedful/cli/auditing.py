@@ -58,7 +58,7 @@ def make_audits(console: "Console", plan: "Plan", store: "Store", **how: Any) ->
 
 
 PAGE = "report.html"
-WRITTEN = (PAGE, "rows.parquet", "outcomes.parquet", "verdict.json")
+WRITTEN = (PAGE, "rows.parquet", "outcomes.parquet", "examples.parquet", "verdict.json")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def model_names(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
 
 
 def write_answer(folders: Sequence[Path], out: Path, *, with_texts: bool = True) -> AuditOutput:
-    """Write report.html, verdict.json, and the rows and outcomes of all models, unless they are there already.
+    """Write report.html, verdict.json, and the rows, outcomes and examples of all models, unless they are there.
 
     Args:
         folders: the audit of each model.
@@ -177,6 +177,7 @@ def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:
     rows = [each.rows.lazy() if each.stored is None else each.stored for each in shown]
     pl.concat(rows).sink_parquet(folder / "rows.parquet")
     pl.concat([each.outcomes for each in shown]).write_parquet(folder / "outcomes.parquet")
+    pl.concat([each.examples for each in shown]).write_parquet(folder / "examples.parquet")
     content = [each.verdict.model_dump(mode="json") for each in shown]
     document = content[0] if len(content) == 1 else {"audits": content}
     write_file(folder / "verdict.json", json.dumps(document, indent=2) + "\n")

@@ -72,9 +72,7 @@ def carry_out(
             log.warning("%s is not finished and is made again: %s.", place, job.problem(store))
     check_audits(jobs.values())
     if workers is None and scheduler is None:
-        workers = (
-            cores() if len(jobs) > 1 and any(total > FEW_WORDS for total in accumulate(_words(jobs, store))) else 1
-        )
+        workers = processes_for(jobs, store)
         least = MANY_WORDS if cores() > 1 else float("inf")
     else:
         least = 0 if scheduler is not None or (workers or 0) > 1 else float("inf")
@@ -89,6 +87,11 @@ def carry_out(
     cached = len({*plan.runs, *plan.audits} - set(jobs))
     with open_executor(store, min(workers or 1, len(jobs)), scheduler, device=device, progress=progress) as executor:
         return run(jobs, executor, report=report, cached=cached)
+
+
+def processes_for(jobs: Mapping[str, Job], store: Store) -> int:
+    """Number of processes that do jobs if none is given."""
+    return cores() if len(jobs) > 1 and any(total > FEW_WORDS for total in accumulate(_words(jobs, store))) else 1
 
 
 def _words(jobs: Mapping[str, Job], store: Store) -> Iterator[int]:

@@ -4,7 +4,7 @@ import json
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from heedful.formatting import format_number, printable
+from heedful.formatting import UNDEFINED, printable
 from heedful.report.page import HERE
 from heedful.schema import AuditAnswer, Interval, Verdict
 from heedful.settings import OutcomeSettings
@@ -18,7 +18,7 @@ JUDGED = ("Yes", "For some texts", "No")
 def model_card(verdict: Verdict, answer: AuditAnswer) -> str:
     """The section, with metadata that Hugging Face reads: shares and accuracy as evaluation results."""
     environment = Environment(
-        loader=FileSystemLoader(HERE), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(HERE), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"cell": _cell, "quoted": json.dumps}
     return environment.get_template("model_card.md").render(
@@ -34,7 +34,7 @@ def model_card(verdict: Verdict, answer: AuditAnswer) -> str:
         remarks=remarks(verdict),
         share=lambda shares: share_text(shares.points if shares else Interval()),
         undecided=lambda shares: share_text(shares.no_small_set),
-        luck=lambda shares: format_number(100 * shares.luck if shares.points.n else None, decimals=0),
+        luck=lambda shares: f"{100 * shares.luck:.0f}" if shares.points.n else UNDEFINED,
         per_100=per_100,
     )
 
