@@ -16,7 +16,7 @@ import heedful
 from heedful.cli import command_options
 from heedful.cli.output import make_table
 from heedful.cli.progress import show_jobs
-from heedful.formatting import format_interval, format_number
+from heedful.formatting import format_interval, format_number, format_seconds
 from heedful.schema import Interval, Verdict, updated
 from heedful.schema.rankings import ranking_title
 from heedful.store.folders import CHECKSUMS, find_damage, sha256_of, write_checksums, write_file
@@ -55,6 +55,29 @@ def make_audits(console: "Console", plan: "Plan", store: "Store", **how: Any) ->
         if kept:
             console.print(f"{kept} parts of the audit are kept in {store.audits}/: the same command does the others.")
         raise
+
+
+LONG = 10.0
+"""Seconds from which an estimate is printed before the work."""
+
+
+def print_estimate(
+    console: "Console", plan: "Plan", store: "Store", *, quick_texts: int = 0, device: str = "cpu", workers: int | None
+) -> None:
+    """Print how long the missing jobs take, if that is long.
+
+    Args:
+        quick_texts: number of texts of `--quick`, if it is offered; 0: it is not.
+    """
+    from heedful.jobs.estimating import estimate
+
+    known = estimate(plan, store, quick_texts=quick_texts or 1, device=device, workers=workers)
+    if known is None or known.seconds < LONG:
+        return
+    models = f"{known.models} model{'s' if known.models > 1 else ''}"
+    quick = f"; --quick for {format_seconds(known.quick)}" if quick_texts and known.quick < known.seconds / 2 else ""
+    line = f"about {format_seconds(known.seconds)}: {models}, {known.texts:,} texts{quick}"
+    console.print(line, markup=False, soft_wrap=True)
 
 
 PAGE = "report.html"

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from heedful.jobs.running import Report, SweepStatus
     from heedful.training import trained
 
-EVERY = 10.0
-"""Seconds between two lines of one job, where there is no terminal."""
+EVERY = 60.0
+"""Seconds between two lines off a terminal."""
+MOST_NAMED = 3
+"""Jobs in a line."""
 
 
 class Bars(Progress):
@@ -73,8 +75,8 @@ class Bars(Progress):
 
     def _print_lines(self) -> None:
         while not self._ended.wait(self.every):
-            for line in self.lines():
-                self.console.print(line, markup=False, soft_wrap=True)
+            if lines := self.lines():
+                self.console.print("; ".join(lines[:MOST_NAMED]), markup=False, soft_wrap=True)
 
 
 def training_reporter(bars: Bars, name: str = "") -> "Callable[[trained.Progress], None]":
@@ -116,12 +118,21 @@ def show_jobs(
     with Bars(console) as bars:
         whole = bars.add_task("all", total=None)
         tasks: dict[str, TaskID] = {}
+        parts: dict[str, float] = {}
+        jobs = ended = 0
+
+        def show_whole(**shown: Any) -> None:
+            done = 100 * (ended + sum(parts.values())) / max(1, jobs)
+            bars.update(whole, completed=done, total=100, **shown)
 
         def report(status: "SweepStatus", key: str | None, error: str | None) -> None:
+            nonlocal jobs, ended
             ended = status.done + status.failed
+            jobs = ended + status.left
+            parts.pop(key or "", None)
             failed = f", {status.failed:,} failed" if status.failed else ""
             waiting = " (waiting for a worker)" if status.left and not status.running else ""
-            bars.update(whole, description=f"all{failed}{waiting}", completed=ended, total=ended + status.left)
+            show_whole(description=f"all, percent{failed}{waiting}")
             if key is None:
                 return
             if key in tasks:
@@ -138,5 +149,7 @@ def show_jobs(
                 tasks[step.key] = bars.add_task("", total=step.total)
             label = f"{names.get(step.key.partition('/')[0], step.key)}: {step.what}"
             bars.update(tasks[step.key], description=label, completed=step.done, total=step.total)
+            parts[step.key] = step.done / max(1, step.total)
+            show_whole()
 
         yield report, progress

@@ -91,11 +91,13 @@ def carry_out(
 
 def processes_for(jobs: Mapping[str, Job], store: Store) -> int:
     """Number of processes that do jobs if none is given."""
-    return cores() if len(jobs) > 1 and any(total > FEW_WORDS for total in accumulate(_words(jobs, store))) else 1
+    return (
+        cores() if len(jobs) > 1 and any(total > FEW_WORDS for total in accumulate(words_of_jobs(jobs, store))) else 1
+    )
 
 
-def _words(jobs: Mapping[str, Job], store: Store) -> Iterator[int]:
-    """How many words each job reads, counted as training reads them."""
+def words_of_jobs(jobs: Mapping[str, Job], store: Store) -> Iterator[int]:
+    """Number of words that each job reads, counted as training reads them."""
     for job in jobs.values():
         if job.kind == "audit":
             yield PASSES * sum(words_of_audit(AuditWork.model_validate_json(job.settings), store, jobs))
