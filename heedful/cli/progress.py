@@ -132,7 +132,7 @@ def show_jobs(
             parts.pop(key or "", None)
             failed = f", {status.failed:,} failed" if status.failed else ""
             waiting = " (waiting for a worker)" if status.left and not status.running else ""
-            show_whole(description=f"all, percent{failed}{waiting}")
+            show_whole(description=f"all, in percent{failed}{waiting}")
             if key is None:
                 return
             if key in tasks:

@@ -39,12 +39,15 @@ class Estimate:
     """Time of a plan.
 
     Args:
+        seconds: until all is done, while others compute on this machine as now.
+        computing: seconds of computing, the sum over processes.
         quick: seconds with one seed and fewer texts.
         models: number of models to train or audit.
         texts: number of texts that each audit reads.
     """
 
     seconds: float
+    computing: float
     quick: float
     models: int
     texts: int
@@ -79,7 +82,8 @@ def estimate(
     units = [each + 2.0 * min(each, quick_texts) for each in (min(probe.texts, quick_texts), max(1, probe.texts))]
     quick = max(training.values(), default=0.0) + units[0] / units[1] * max(audits.values(), default=0.0)
     whole = max(*chains, sum(known.values()) / processes)
-    return Estimate(busy * (start + whole), busy * quick, max(len(audits), len(training)), probe.texts)
+    models = max(len(audits), len(training))
+    return Estimate(busy * (start + whole), sum(known.values()), busy * quick, models, probe.texts)
 
 
 class _EnoughError(Exception):

@@ -331,5 +331,5 @@ finally:
     print("imported:", *{HEAVY} & set(sys.modules))
 """
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert "Should you heed the attention?" in result.stdout
+    assert "Can you trust attention as an explanation?" in result.stdout
     assert result.stdout.splitlines()[-1] == "imported:"

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 
-import polars as pl
 import pytest
 from huggingface_hub import ModelCard
 from typer.main import get_command
@@ -139,10 +138,10 @@ def test_a_report_of_several_models_names_the_audits_to_load(audited, folder):
 
 def test_a_loaded_report_is_the_stored_audit(audited, folder):
     _, audit = audited
-    stored = heedful.load(audit.verdict.run, runs=folder / "nowhere", audits=folder / "audits")
-    assert stored.outcomes.equals(audit.outcomes) and stored.answer == audit.answer
-    assert stored.examples.equals(audit.examples.select(stored.examples.columns))
-    assert isinstance(stored.rows, pl.DataFrame) and stored.rows.height == audit.rows.height
+    stored = [heedful.load(place) for place in (folder / "audits").iterdir() if not place.name.startswith(".")]
+    same = [each for each in stored if each.answer == audit.answer and each.outcomes.equals(audit.outcomes)]
+    assert same and same[0].rows.height == audit.rows.height
+    assert same[0].examples.equals(audit.examples.select(same[0].examples.columns))
 
 
 def test_a_quick_audit_says_what_it_costs(folder):
