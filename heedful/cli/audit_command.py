@@ -137,7 +137,7 @@ DEMONSTRATION: dict[str, dict[str, Any]] = {
     "vanilla": {**SMALL, "training": {"method": "vanilla", "epochs": 8, "patience": 0, "chosen_from": 1}},
     "deceptive": {**SMALL, "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 2}},
 }
-"""An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
+"""An honest model and a deceptive one, about equally accurate. All of their settings are fixed."""
 
 
 def audit(options: AuditOptions) -> None:
@@ -245,15 +245,17 @@ def _check_required(answer: "AuditOutput", required: "Required | None") -> None:
 
 
 def workers_of(workers: int | None, scheduler: str | None, device: str, threads: int) -> int | None:
-    """How many processes share the work; this one does it alone if it has several threads, or another device."""
+    """Number of processes that share the work; one if it has several threads or another device than the CPU."""
     asked = "--workers" if (workers or 1) > 1 else "--scheduler" if scheduler is not None else ""
     if threads > 1 and asked:
-        raise SettingError(f"--threads must be left out with {asked}: a worker has one, so that all have the same.")
+        raise SettingError(
+            f"--threads cannot be combined with {asked}: every worker has one thread. Remove one of them."
+        )
     return 1 if threads > 1 or (device != "cpu" and not asked) else workers
 
 
 def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
-    """What --model names: a finished run, a model of the user's own, or checkpoints of a Hugging Face classifier."""
+    """Models that --model names: a finished run, a custom model, or checkpoints of a Hugging Face classifier."""
     from heedful.subjects.opening import find_model, store_of
 
     given, site, scope = options.model or [], options.site, options.scope
@@ -271,7 +273,8 @@ def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
         left_out += ["another --model"] if len(named) > 1 else []
         if left_out:
             raise SettingError(
-                f"{left_out[0]} must be left out with --model {others[0]}: it is audited alone, on its own batches."
+                f"{left_out[0]} cannot be combined with --model {others[0]}, which is audited alone on its batches. "
+                f"Remove {left_out[0]}."
             )
     elif others and len(named) > 1:
         other = next(name for name in given if name != others[0])
@@ -281,7 +284,7 @@ def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
         )
     elif (site or scope) and (others or not named):
         option = "--site" if site else "--scope"
-        raise SettingError(f"{option} must be left out: it is for Hugging Face models, and --model names none.")
+        raise SettingError(f"{option} is for Hugging Face models, and --model names none. Remove {option}.")
     if len({model.name for model in named}) < len(named):
         raise SettingError("--model must name different checkpoints; some are named twice.")
     if named and named[0].kind == "run":
@@ -292,9 +295,9 @@ def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
 def _plan_of(
     options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store", named: "list[NamedModel]"
 ) -> "Plan":
-    """What is audited: models that are opened for it; or runs on their own data, for which nothing needs torch.
+    """Plan of the audit: of models that are opened for it, or of runs on their own data, which needs no torch.
 
-    Such runs are those of DATA, to be trained, the one that --model names, or the demonstration.
+    The runs are those to train on DATA, the one that --model names, or the demonstration.
     """
     data, scores, uniform = options.data, options.scores, options.uniform
     run = named[0].name if named and named[0].kind == "run" else None
@@ -310,7 +313,7 @@ def _plan_of(
     from heedful.schema.rankings import OF_TRANSFORMERS
 
     if refused := [name for name in how.rankings if name in OF_TRANSFORMERS]:
-        raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
+        raise SettingError(f"--rankings {refused[0]} is for Hugging Face models. Name one with --model, or remove it.")
     if run is not None:
         is_alone = not (options.seeds or options.deep or uniform)
         if is_alone and (pooled := audit_with_other_seeds(run, how, store)) is not None:
@@ -330,11 +333,11 @@ def _plan_of(
 
 
 def _check_describes(options: AuditOptions, settings: list[str]) -> None:
-    """Refuse options that describe a run to train where none is trained from them."""
+    """Refuse options that describe a run to train if none is trained."""
     has_data, has_model = options.data is not None, options.model is not None
     has_scores = options.scores is not None
     if has_scores and not has_model:
-        raise SettingError("--scores are of a model: name the finished run that they explain by --model.")
+        raise SettingError("--scores needs --model: name the finished run that the scores explain.")
     if has_data and not has_model:
         return
     of_data = OTHER_DATA if has_data else ()
@@ -345,16 +348,16 @@ def _check_describes(options: AuditOptions, settings: list[str]) -> None:
     ]
     idle += [f"--set {setting}" for setting in settings if not (has_data and setting.startswith("data."))]
     if idle and has_model:
-        raise SettingError(f"{idle[0]} says how to train a model, but --model names one that is trained; leave it out.")
+        raise SettingError(f"{idle[0]} cannot be combined with --model, which names a trained model. Remove {idle[0]}.")
     if idle:
         raise SettingError(
-            f"{idle[0]} says how to train a model, but there is no DATA to train it on; give DATA first."
+            f"{idle[0]} describes a model to train, and there is no DATA to train it on. Give DATA first."
         )
     retrains = [name for name in ("seeds", "deep", "uniform") if (has_data or has_scores) and getattr(options, name)]
     if retrains:
         raise SettingError(
-            f"--{retrains[0]} must be left out: {'on other data' if has_data else 'with --scores'} --model is audited "
-            "alone, and nothing is trained."
+            f"--{retrains[0]} cannot be combined with {'other data' if has_data else '--scores'}: nothing is trained. "
+            f"Remove --{retrains[0]}."
         )
 
 

@@ -53,7 +53,7 @@ def improve(options: ImproveOptions) -> None:
             f"train. Train an attention of ours over its encoder: heedful train DATA --encoder hf:{key}."
         )
     if known.kind == "custom":
-        raise SettingError(f"KEY must name a finished run; '{key}' is a model of your own, which you train.")
+        raise SettingError(f"KEY must name a finished run; '{key}' is your own model, which Heedful does not train.")
     run = store_of(known).read(known.name).run
     if answers_by_run(store.audits).get(known.name) == "Yes":
         printed.say("The audit of this run already answers Yes: its attention can be shown as an explanation.")

@@ -1,4 +1,4 @@
-"""How far work is: bars on a terminal, and elsewhere lines with n of N and the time left.
+"""Progress: bars on a terminal, and elsewhere a line per minute with n of N and the time left.
 
 The console is `output().progress`: stderr.
 """
@@ -27,7 +27,7 @@ MOST_NAMED = 3
 
 
 class Bars(Progress):
-    """A bar for each job, gone when the work is done; off a terminal a line for each.
+    """A bar for each job, gone when the work is done; off a terminal one line for all.
 
     Args:
         every: seconds between two lines.
@@ -46,13 +46,13 @@ class Bars(Progress):
         self._thread = threading.Thread(target=self._print_lines, daemon=True)
 
     def start(self) -> None:
-        """Begin to show how far the jobs are."""
+        """Begin to show progress."""
         super().start()
         if self.disable:
             self._thread.start()
 
     def stop(self) -> None:
-        """Show nothing any more."""
+        """Stop showing progress."""
         if not self.disable:
             super().stop()
         elif self._thread.is_alive():
@@ -60,7 +60,7 @@ class Bars(Progress):
             self._thread.join()
 
     def lines(self) -> list[str]:
-        """A line for each job under way."""
+        """A line for each running job."""
         lines = []
         for task in self.tasks:
             if not task.visible or task.completed == task.total:
@@ -80,7 +80,7 @@ class Bars(Progress):
 
 
 def training_reporter(bars: Bars, name: str = "") -> "Callable[[trained.Progress], None]":
-    """What to call with the progress of training: a bar over batches, the last epoch's scores behind its name."""
+    """Reporter of training progress: a bar over batches, with the scores of the last epoch."""
     task = bars.add_task(f"{name}reading data", total=None)
     scores = ""
 
@@ -108,12 +108,12 @@ def show_jobs(
     errors: dict[str, str] | None = None,
     describe: Callable[[str], str] | None = None,
 ) -> "Iterator[tuple[Report, StepReport]]":
-    """What to call with where jobs stand, and with how far each is: a bar for all, and one for each under way.
+    """Reporters of finished jobs and of steps: a bar for all jobs, and one for each running job.
 
     Args:
-        names: what each job is called, by its key.
+        names: name of each job, by its key.
         errors: filled as they come, so that Ctrl-C loses none.
-        describe: from the key of a job that is done to the line that says so; None: no such lines.
+        describe: line for a finished job, from its key; None: no lines.
     """
     with Bars(console) as bars:
         whole = bars.add_task("all", total=None)

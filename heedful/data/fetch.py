@@ -20,7 +20,7 @@ TIMEOUT = 30.0
 """Seconds without a byte after which a connection counts as lost."""
 
 Report = Callable[[str, int, int], None]
-"""Called with the name of a file, how many bytes of it are there, and how many there will be; 0: nobody knows."""
+"""Called with the name of a file, how many bytes of it are there, and how many there will be; 0: unknown."""
 
 
 @dataclass(frozen=True)
