@@ -85,7 +85,7 @@ def reproduce(options: ReproduceOptions) -> None:
 
 
 def _end_without_data(printed: "Output", study_runs: "list[StudyRun]", problem: HeedfulError) -> None:
-    """What there is to do, where the data is not at hand without which nobody knows what is done."""
+    """Print the runs of a study if the data that decides which are done is missing."""
     cells: dict[str, dict[str, int]] = {}
     for each in study_runs:
         cells.setdefault(f"{each.data}, {each.model}", {"done": 0, "runs": 0})["runs"] += 1

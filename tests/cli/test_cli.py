@@ -84,7 +84,8 @@ def audit(tmp_path, *arguments: str) -> str:
 def test_audit_prints_the_answer_and_writes_its_files(tmp_path, reviews):
     output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK)
     written = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert written == ["SHA256SUMS", "outcomes.parquet", "report.html", "rows.parquet", "verdict.json"]
+    tables = ["examples.parquet", "outcomes.parquet", "rows.parquet"]
+    assert written == sorted(["SHA256SUMS", "report.html", "verdict.json", *tables])
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert verdict["texts"] == 12 and verdict["answer"]["headline"] == "Too few texts"
     printed = " ".join(output.split())
@@ -114,7 +115,7 @@ def test_the_terminal_says_what_the_document_does_and_details_more(tmp_path):
 
 def test_the_answer_can_be_left_out(tmp_path):
     output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform")
-    assert "The answer was not asked for: `--tests` leaves `outcome` out." in " ".join(output.split())
+    assert "No answer: `--tests` does not include `outcome`." in " ".join(output.split())
     assert "Is attention needed at all?" in " ".join(output.split())
     assert json.loads((tmp_path / "out/verdict.json").read_text())["answer"] is None
     assert pl.read_parquet(tmp_path / "out/outcomes.parquet").is_empty()
