@@ -153,7 +153,7 @@ def test_a_finished_run_is_audited_and_its_figures_are_written(tmp_path):
 @pytest.mark.cluster
 def test_seeds_are_audited_together(tmp_path):
     output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--seeds", "2", "--tests", "uniform,erase_one")
-    assert "seeds 0, 1" in output and "(seeds)" in output and "The answer was not asked for" in output
+    assert "seeds 0, 1" in output and "(seeds)" in output and "No answer: `--tests` does not include" in output
     assert len(list((tmp_path / "runs").iterdir())) == 2
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert [training["seed"] for training in verdict["trainings"]] == [0, 1]
