@@ -10,7 +10,7 @@ import torch
 from heedful.auditing.audit import audit_subject
 from heedful.jobs.planning import Plan
 from heedful.jobs.request import AuditWork, Job
-from heedful.jobs.running import FEW_WORDS, processes_for, words_of_jobs
+from heedful.jobs.running import processes_for, words_of_jobs
 from heedful.jobs.work import dataset_of, prepared_for
 from heedful.settings import AuditSettings, Run, key_of
 from heedful.settings.validation import update_settings
@@ -22,6 +22,8 @@ from heedful.training.methods import METHODS, stopping
 from heedful.training.trained import Progress
 from heedful.types import Batch, Dataset, Example
 
+LITTLE = 80_000
+"""Words, counted as training reads them, that no machine needs an estimate for."""
 PROBE = 1.0
 """Seconds of training that are measured."""
 PROBE_WORDS, FEWEST, MOST = 800, 4, 32
@@ -63,7 +65,7 @@ def estimate(
         workers: processes that share the work; None: as many as `carry_out` starts.
     """
     jobs = plan.missing(store)
-    is_long = any(source.classifiers for source in plan.sources.values()) or sum(words_of_jobs(jobs, store)) > FEW_WORDS
+    is_long = any(source.classifiers for source in plan.sources.values()) or sum(words_of_jobs(jobs, store)) > LITTLE
     probe, began, computing = _Probe(jobs, store, device), time.perf_counter(), time.process_time()
     seconds = (
         {key: probe.seconds(job) for key, job in jobs.items() if job.kind in ("train", "audit")} if is_long else {}

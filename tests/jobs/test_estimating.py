@@ -15,7 +15,7 @@ def test_a_plan_is_measured_once_per_model_and_short_ones_not_at_all(tmp_path, m
     plan = plan_audits([run], AuditSettings(examples=16), store, seeds=3)
     assert estimating.estimate(plan, store, quick_texts=4, workers=1) is None
     probed = []
-    monkeypatch.setattr(estimating, "FEW_WORDS", 0)
+    monkeypatch.setattr(estimating, "LITTLE", 0)
     monkeypatch.setattr(estimating._Probe, "_train", counting(estimating._Probe._train, probed))
     known = estimating.estimate(plan, store, quick_texts=4, workers=1)
     assert (known.models, known.texts, len(probed)) == (3, 16, 1)
