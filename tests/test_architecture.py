@@ -144,26 +144,26 @@ BUDGET = {
     "auditing": (1180, 9),
     "battery": (2450, 30),
     "calibration": (590, 5),
-    "cli": (2210, 17),
-    "data": (2930, 22),
+    "cli": (2370, 17),
+    "data": (2980, 22),
     "exact": (1540, 13),
     "explaining": (310, 4),
-    "jobs": (1520, 12),
+    "jobs": (1660, 13),
     "measures": (1140, 10),
     "models": (3250, 30),
     "papers": (4010, 30),
-    "report": (2090, 19),
+    "report": (2140, 20),
     "schema": (340, 3),
     "server": (1360, 14),
     "settings": (370, 3),
-    "store": (640, 6),
+    "store": (650, 6),
     "subjects": (1270, 8),
     "token_scores": (500, 5),
     "training": (1490, 22),
-    "verdict": (920, 8),
+    "verdict": (940, 9),
 }
 """Code lines and files of each folder of the package, by tools/count_code.py."""
-MOST_CODE, MOST_FILES, MOST_TEST_CODE = 31_804, 300, 34_000
+MOST_CODE, MOST_FILES, MOST_TEST_CODE = 32_240, 300, 34_000
 
 
 def test_folders_keep_to_their_budgets():

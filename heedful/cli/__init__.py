@@ -1,4 +1,4 @@
-"""The commands. Heavy imports wait until a command runs, so that `heedful --help` answers at once."""
+"""The commands. Heavy imports wait until a command runs, so that `heedful --help` is fast."""
 
 import os
 import platform
@@ -29,7 +29,7 @@ from heedful.formatting import printable
 
 app = typer.Typer(
     name="heedful",
-    help="Should you heed the attention? Train, audit and compare attention models for text.",
+    help="Can you trust attention as an explanation? Train, audit and compare attention models for text.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -52,7 +52,7 @@ for command in (*app.registered_commands, *data_commands.app.registered_commands
         command.callback = with_output(command.callback)
 
 OUT_OF_MEMORY = ("allocate memory", "out of memory", "not enough memory")
-"""What torch's errors say where memory ends; they have no class of their own on a CPU."""
+"""Messages of torch's errors if memory ends; on a CPU they have no class."""
 
 
 DECISIVE = ("torch", "transformers", "polars", "dask")
@@ -87,7 +87,7 @@ def _root(
 
 
 def run_command() -> None:
-    """Run the command of this process; what the user or the machine cannot do is a sentence, and an exit code."""
+    """Run the command of this process; errors of the user or the machine become a sentence and an exit code."""
     # torch reads this once, when it loads: without it two idle threads spin and slow a busy machine a hundredfold.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for stream in (sys.stdout, sys.stderr):
@@ -104,11 +104,11 @@ def run_command() -> None:
 
 
 def explain_failure(error: Exception) -> str | None:
-    """What to say of an error that the user can do something about; None for one that is ours."""
+    """A sentence for an error that the user can act on; None for an error of Heedful."""
     if isinstance(error, HeedfulError):
         return str(error)
     if isinstance(error, MemoryError) or any(mark in str(error) for mark in OUT_OF_MEMORY):
-        return "memory does not suffice for this. Make the sizes smaller (batch_size, hidden_size, embed_size, counts)."
+        return "out of memory. Reduce batch_size, hidden_size, embed_size or the counts."
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror}. Give a place that can be read and written, with room on its disk."

@@ -1,51 +1,68 @@
 """`heedful audit`: the main job, from data or a finished run to a verdict and a report."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import typer
 
 from heedful.cli import command_options
 from heedful.cli.command_options import argument, flag, make_run, open_store, option, split_audit, use_threads
-from heedful.cli.output import output
-from heedful.errors import SettingError
+from heedful.cli.data_commands import show_vectors_download
+from heedful.cli.output import Output, output
+from heedful.errors import SettingError, lookup
+from heedful.formatting import printable
 from heedful.settings import AuditSettings, Run
 from heedful.settings.validation import nest_settings, validate_settings
+from heedful.verdict.requirement import REQUIRED, Required, unmet_requirement
 
 if TYPE_CHECKING:
+    from heedful.cli.auditing import AuditOutput
     from heedful.jobs.planning import Plan
     from heedful.store.store import Store
     from heedful.subjects.opening import NamedModel
 
 
+FEW_TRAINING_TEXTS = 20_000
+"""With fewer training texts, pretrained word vectors are recommended."""
+QUICK_TEXTS = 150
+"""Texts of `--quick`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _HowToAudit:
-    """Which tests, on how many texts, beside which other models; and what is printed and written."""
+    """The tests, the number of texts, the comparison models, and the output."""
 
     tests: str | None = option(
-        "Only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
+        "Run only these tests, separated by commas; `outcome` is the answer. See `heedful list tests`.",
         autocompletion=command_options.names("tests"),
     )
     examples: str | None = option("Number of texts to audit, drawn at random, or all. Default: 500.", metavar="N|all")
     seeds: int | None = option(
-        "Train N models with consecutive seeds, in parallel, and answer for them together. Default: 3 where the audit "
-        "trains, 1 with --model.",
-        min=1,
+        "Train N models with consecutive seeds and answer for them together. Default: 3; with --model 1.", min=1
+    )
+    quick: bool = flag(f"Audit one seed on {QUICK_TEXTS} texts: faster, and less certain.", "--quick")
+    require: str | None = option(
+        "For CI: exit with code 3 if the answer of any class is below yes, or below some (For some texts).",
+        metavar="yes|some",
     )
     deep: bool = flag(
-        "Also run the costly tests, and retrain: with uniform attention, and against it (--adversaries).", "--deep"
+        "Also run the costly tests, and train comparison models: with uniform attention, and adversarial ones.",
+        "--deep",
     )
-    adversaries: int = option("With --deep: how many models to train as adversaries.", default=3, min=0, max=9)
+    adversaries: int = option("With --deep: number of adversarial models to train.", default=3, min=0, max=9)
     uniform: str | None = option(
         "Key of the same model trained with uniform attention.", autocompletion=command_options.runs
     )
     search: bool = flag("Also run the authors' search for adversarial attention.", "--search")
     rankings: str | None = option(
-        "Also test rankings by these methods, separated by commas: integrated_gradients, smoothgrad, lime, shap (the "
-        "first, third and fourth need captum); of Hugging Face models rollout, value_norm."
+        "Also test these rankings, separated by commas: integrated_gradients, smoothgrad, lime, shap (all but "
+        "smoothgrad need captum); for Hugging Face models also rollout, value_norm."
     )
     scores: str | None = option(
-        "With --model: scores of words from elsewhere (parquet, jsonl, csv: id, word or start and end, score, name), "
-        "each a ranking to test beside attention.",
+        "With --model: external scores of words to test as rankings (parquet, jsonl, csv: id, word or start and end, "
+        "score, name).",
         metavar="FILE",
     )
     replace_with: str | None = option(
@@ -57,8 +74,8 @@ class _HowToAudit:
         "outcome: alone_weight 1/2, k one smaller and one larger.",
         "--details",
     )
-    no_texts: bool = flag("Write a report without any text or word of the data, for confidential ones.", "--no-texts")
-    out: str = option("Folder for report.html, verdict.json, rows.parquet and outcomes.parquet.", default="report")
+    no_texts: bool = flag("For confidential data: write a report without any text or word.", "--no-texts")
+    out: str = option("Folder for report.html, verdict.json and tables, which `heedful.load` reads.", default="report")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,24 +95,39 @@ class AuditOptions(
         autocompletion=command_options.names("datasets"),
     )
     model: list[str] | None = option(
-        "Instead of training: key of a finished run (or its first characters), to audit on DATA or its own; or a "
-        "Hugging Face classifier, a folder or hf:NAME, to audit on DATA (several such: checkpoints of one model); or "
-        "FILE.py:FUNCTION, which returns a model of your own and its batches.",
+        "Audit this model instead of training one: a run key or unique prefix (DATA defaults to the run's own), a "
+        "Hugging Face folder or hf:NAME (repeat for checkpoints of one model), or FILE.py:FUNCTION, which returns your "
+        "model and its batches.",
         "--model",
         autocompletion=command_options.runs,
     )
     threads: command_options.Threads = 1
     workers: int | None = option(
-        "Processes that share the work here. Default: one a core, for trainings and for long audits.", min=1, max=1024
+        "Number of processes that share the work. Default: one per core for training and for long audits.",
+        min=1,
+        max=1024,
     )
     scheduler: command_options.Scheduler = None
 
+    panels: ClassVar[command_options.Panels] = {
+        "Options": (
+            *("text", "label", "model", "encoder", "vectors", "seeds", "examples", "quick", "require", "details"),
+            "out",
+        ),
+        "More: data": ("query", "rationale", "no_texts"),
+        "More: training": ("attention", "method", "seed", "epochs", "reference", "settings"),
+        "More: tests": ("tests", "rankings", "scores", "search", "replace_with"),
+        "More: comparison models (--deep)": ("deep", "adversaries", "uniform"),
+        "More: Hugging Face models": ("site", "scope"),
+        "More: folders and processes": ("runs", "audits", "device", "threads", "workers", "scheduler"),
+    }
+
 
 OTHER_DATA = ("data", "text", "label", "query", "rationale")
-"""Options that say on which data a finished run is audited."""
+"""Options that name the data on which a finished run is audited."""
 
 SEEDS = 3
-"""Trainings behind a verdict where nobody says how many: one is one draw."""
+"""Default number of seeds."""
 
 SMALL: dict[str, Any] = {
     "data": {"source": "reviews"},
@@ -105,7 +137,7 @@ DEMONSTRATION: dict[str, dict[str, Any]] = {
     "vanilla": {**SMALL, "training": {"method": "vanilla", "epochs": 8, "patience": 0, "chosen_from": 1}},
     "deceptive": {**SMALL, "training": {"method": "deceptive", "epochs": 16, "min_epochs": 8, "patience": 2}},
 }
-"""An honest model and a deceptive one, about equally accurate. All that decides what they show is pinned."""
+"""An honest model and a deceptive one, about equally accurate. All of their settings are fixed."""
 
 
 def audit(options: AuditOptions) -> None:
@@ -115,13 +147,19 @@ def audit(options: AuditOptions) -> None:
     """
     of_run, of_audit = split_audit(options.settings)
     _check_describes(options, of_run)
-    from heedful.cli.auditing import make_audits, print_answer, write_answer
+    required = None if options.require is None else lookup("--require", options.require, REQUIRED)
+    if options.quick:
+        options = _quick(options)
+    from heedful.cli.auditing import make_audits, print_answer, print_estimate, write_answer
 
     others = {"rankings": [name.strip() for name in options.rankings.split(",")]} if options.rankings else {}
     others |= {"outcome.replace_with": options.replace_with} if options.replace_with is not None else {}
     others |= {"deep": options.deep and not options.tests, "details": options.details}
     how = audit_settings(options.tests, options.examples, options.search, {**others, **of_audit})
+    if required and not how.has_answer:
+        raise SettingError("--require needs the answer. Add `outcome` to --tests, or remove --tests.")
     printed, store = output(), open_store(options, "runs", "audits", "out")
+    show_vectors_download(options.vectors)
     device, threads, scheduler = options.device, options.threads, options.scheduler
     workers = workers_of(options.workers, scheduler, device, threads)
     named = _models_named(options, store)
@@ -139,22 +177,85 @@ def audit(options: AuditOptions) -> None:
             if note := recorded_source(store.read(run).run):
                 printed.note(note)
         use_threads(threads, device)
+        if options.data is not None and run is None:
+            _note_vectors(printed, plan)
+        if scheduler is None and not printed.is_quiet:
+            is_usual = not (options.quick or options.seeds or options.examples or options.tests)
+            quick = QUICK_TEXTS if is_usual else 0
+            print_estimate(printed.progress, plan, store, quick_texts=quick, device=device, workers=workers)
         make_audits(printed.progress, plan, store, device=device, workers=workers, scheduler=scheduler)
     folders = [store.audits / key for key in plan.wanted]
     answer = write_answer(folders, Path(options.out), with_texts=not options.no_texts)
+    if options.quick:
+        printed.note(_cost_of_quick(has_seeds=not options.model))
     print_answer(printed, answer, with_details=options.details)
+    _check_required(answer, required)
+
+
+def _quick(options: AuditOptions) -> AuditOptions:
+    """The options with one seed and few texts."""
+    if given := [name for name in ("seeds", "examples") if getattr(options, name) is not None]:
+        raise SettingError(f"--quick cannot be combined with --{given[0]}, which it sets. Remove one of them.")
+    return replace(options, examples=str(QUICK_TEXTS), seeds=None if options.model else 1)
+
+
+def _note_vectors(printed: "Output", plan: "Plan") -> None:
+    """Say how to get word vectors if models are trained on few texts without them."""
+    from heedful.data import DATASETS
+    from heedful.jobs.work import dataset_of
+
+    run = next(iter(plan.runs.values()))
+    is_plain = run.network.vectors is None and run.finetune is None and not run.network.encoder.startswith("hf:")
+    if is_plain and run.data.source not in DATASETS and (count := len(dataset_of(run).train)) < FEW_TRAINING_TEXTS:
+        printed.note(
+            f"training starts from random word vectors on {count:,} texts. Below {FEW_TRAINING_TEXTS:,} texts, "
+            "pretrained vectors usually raise the accuracy: --vectors glove-100 (downloaded once, 128 MB)."
+        )
+
+
+def _cost_of_quick(*, has_seeds: bool) -> str:
+    """What an answer from few texts leaves open.
+
+    Args:
+        has_seeds: whether other seeds could have been trained.
+    """
+    usual = AuditSettings().examples or QUICK_TEXTS
+    few, more = (f"{98 / sqrt(texts):.0f}" for texts in (QUICK_TEXTS, usual))
+    seeds = f" Other seeds can give a different answer; without --quick, {SEEDS} are trained." if has_seeds else ""
+    return (
+        f"--quick audits {QUICK_TEXTS} texts: the 95% interval of a share near one half is about {few} percentage "
+        f"points wide on each side, with {usual} texts {more}. Classes have fewer texts and wider intervals.{seeds}"
+    )
+
+
+def _check_required(answer: "AuditOutput", required: "Required | None") -> None:
+    """Exit with code 3 if the answer of a model is below what is required, with the reason."""
+    if required is None:
+        return
+    reasons = {
+        name: unmet_requirement(verdict.answer, required)
+        for name, verdict in zip(answer.names, answer.verdicts, strict=True)
+        if verdict.answer is not None
+    }
+    for name, reason in reasons.items():
+        if reason:
+            typer.secho(f"--require {required} is not met. {printable(f'{name}: {reason}')}", fg="red", err=True)
+    if any(reasons.values()):
+        raise typer.Exit(3)
 
 
 def workers_of(workers: int | None, scheduler: str | None, device: str, threads: int) -> int | None:
-    """How many processes share the work; this one does it alone if it has several threads, or another device."""
+    """Number of processes that share the work; one if it has several threads or another device than the CPU."""
     asked = "--workers" if (workers or 1) > 1 else "--scheduler" if scheduler is not None else ""
     if threads > 1 and asked:
-        raise SettingError(f"--threads must be left out with {asked}: a worker has one, so that all have the same.")
+        raise SettingError(
+            f"--threads cannot be combined with {asked}: every worker has one thread. Remove one of them."
+        )
     return 1 if threads > 1 or (device != "cpu" and not asked) else workers
 
 
 def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
-    """What --model names: a finished run, a model of the user's own, or checkpoints of a Hugging Face classifier."""
+    """Models that --model names: a finished run, a custom model, or checkpoints of a Hugging Face classifier."""
     from heedful.subjects.opening import find_model, store_of
 
     given, site, scope = options.model or [], options.site, options.scope
@@ -172,7 +273,8 @@ def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
         left_out += ["another --model"] if len(named) > 1 else []
         if left_out:
             raise SettingError(
-                f"{left_out[0]} must be left out with --model {others[0]}: it is audited alone, on its own batches."
+                f"{left_out[0]} cannot be combined with --model {others[0]}, which is audited alone on its batches. "
+                f"Remove {left_out[0]}."
             )
     elif others and len(named) > 1:
         other = next(name for name in given if name != others[0])
@@ -182,7 +284,7 @@ def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
         )
     elif (site or scope) and (others or not named):
         option = "--site" if site else "--scope"
-        raise SettingError(f"{option} must be left out: it is for Hugging Face models, and --model names none.")
+        raise SettingError(f"{option} is for Hugging Face models, and --model names none. Remove {option}.")
     if len({model.name for model in named}) < len(named):
         raise SettingError("--model must name different checkpoints; some are named twice.")
     if named and named[0].kind == "run":
@@ -193,9 +295,9 @@ def _models_named(options: AuditOptions, store: "Store") -> "list[NamedModel]":
 def _plan_of(
     options: AuditOptions, settings: list[str], how: AuditSettings, store: "Store", named: "list[NamedModel]"
 ) -> "Plan":
-    """What is audited: models that are opened for it; or runs on their own data, for which nothing needs torch.
+    """Plan of the audit: of models that are opened for it, or of runs on their own data, which needs no torch.
 
-    Such runs are those of DATA, to be trained, the one that --model names, or the demonstration.
+    The runs are those to train on DATA, the one that --model names, or the demonstration.
     """
     data, scores, uniform = options.data, options.scores, options.uniform
     run = named[0].name if named and named[0].kind == "run" else None
@@ -211,7 +313,7 @@ def _plan_of(
     from heedful.schema.rankings import OF_TRANSFORMERS
 
     if refused := [name for name in how.rankings if name in OF_TRANSFORMERS]:
-        raise SettingError(f"--rankings {refused[0]} is for Hugging Face models, named by --model; leave it out.")
+        raise SettingError(f"--rankings {refused[0]} is for Hugging Face models. Name one with --model, or remove it.")
     if run is not None:
         is_alone = not (options.seeds or options.deep or uniform)
         if is_alone and (pooled := audit_with_other_seeds(run, how, store)) is not None:
@@ -231,11 +333,11 @@ def _plan_of(
 
 
 def _check_describes(options: AuditOptions, settings: list[str]) -> None:
-    """Refuse options that describe a run to train where none is trained from them."""
+    """Refuse options that describe a run to train if none is trained."""
     has_data, has_model = options.data is not None, options.model is not None
     has_scores = options.scores is not None
     if has_scores and not has_model:
-        raise SettingError("--scores are of a model: name the finished run that they explain by --model.")
+        raise SettingError("--scores needs --model: name the finished run that the scores explain.")
     if has_data and not has_model:
         return
     of_data = OTHER_DATA if has_data else ()
@@ -246,16 +348,16 @@ def _check_describes(options: AuditOptions, settings: list[str]) -> None:
     ]
     idle += [f"--set {setting}" for setting in settings if not (has_data and setting.startswith("data."))]
     if idle and has_model:
-        raise SettingError(f"{idle[0]} says how to train a model, but --model names one that is trained; leave it out.")
+        raise SettingError(f"{idle[0]} cannot be combined with --model, which names a trained model. Remove {idle[0]}.")
     if idle:
         raise SettingError(
-            f"{idle[0]} says how to train a model, but there is no DATA to train it on; give DATA first."
+            f"{idle[0]} describes a model to train, and there is no DATA to train it on. Give DATA first."
         )
     retrains = [name for name in ("seeds", "deep", "uniform") if (has_data or has_scores) and getattr(options, name)]
     if retrains:
         raise SettingError(
-            f"--{retrains[0]} must be left out: {'on other data' if has_data else 'with --scores'} --model is audited "
-            "alone, and nothing is trained."
+            f"--{retrains[0]} cannot be combined with {'other data' if has_data else '--scores'}: nothing is trained. "
+            f"Remove --{retrains[0]}."
         )
 
 

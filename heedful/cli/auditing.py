@@ -1,4 +1,4 @@
-"""Audits made while bars show how far they are; their files, what is printed, and models compared. Needs no torch."""
+"""Make audits with progress bars, write their files, print them, and compare models. Needs no torch."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ import heedful
 from heedful.cli import command_options
 from heedful.cli.output import make_table
 from heedful.cli.progress import show_jobs
-from heedful.formatting import format_interval, format_number
+from heedful.formatting import format_interval, format_number, format_seconds
 from heedful.schema import Interval, Verdict, updated
 from heedful.schema.rankings import ranking_title
 from heedful.store.folders import CHECKSUMS, find_damage, sha256_of, write_checksums, write_file
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from heedful.verdict.model_comparison import Comparison, Side
 
 DRAWN_TEXTS = 10_000
-"""Texts whose rows are in memory for the report; of more, so many at random are drawn."""
+"""Maximum number of texts whose rows the report keeps in memory; larger audits are sampled at random."""
 
 
 def make_audits(console: "Console", plan: "Plan", store: "Store", **how: Any) -> None:
-    """Do what is missing of a plan, while bars show how far it is.
+    """Do the missing jobs of a plan, with progress bars.
 
     Args:
         how: device, workers and scheduler, as `heedful.jobs.running.carry_out` takes them.
@@ -57,17 +57,40 @@ def make_audits(console: "Console", plan: "Plan", store: "Store", **how: Any) ->
         raise
 
 
+LONG = 10.0
+"""Seconds from which an estimate is printed before the work."""
+
+
+def print_estimate(
+    console: "Console", plan: "Plan", store: "Store", *, quick_texts: int = 0, device: str = "cpu", workers: int | None
+) -> None:
+    """Print how long the missing jobs take, if that is long.
+
+    Args:
+        quick_texts: number of texts of `--quick`, if it is offered; 0: it is not.
+    """
+    from heedful.jobs.estimating import estimate
+
+    known = estimate(plan, store, quick_texts=quick_texts or 1, device=device, workers=workers)
+    if known is None or known.seconds < LONG:
+        return
+    models = f"{known.models} model{'s' if known.models > 1 else ''}"
+    quick = f"; --quick for {format_seconds(known.quick)}" if quick_texts and known.quick < known.seconds / 2 else ""
+    line = f"about {format_seconds(known.seconds)}: {models}, {known.texts:,} texts{quick}"
+    console.print(line, markup=False, soft_wrap=True)
+
+
 PAGE = "report.html"
-WRITTEN = (PAGE, "rows.parquet", "outcomes.parquet", "verdict.json")
+WRITTEN = (PAGE, "rows.parquet", "outcomes.parquet", "examples.parquet", "verdict.json")
 
 
 @dataclass(frozen=True)
 class AuditOutput:
-    """What an audit came to.
+    """The result of an audit.
 
     Args:
-        folders: the audit of each model; of several seeds together.
-        verdicts: what each says.
+        folders: the audit of each model, of all its seeds together.
+        verdicts: one per model.
     """
 
     page: Path
@@ -76,18 +99,18 @@ class AuditOutput:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the reader calls the models."""
+        """Names of the models for a reader."""
         return model_names(self.verdicts)
 
     def audits(self) -> "list[AuditFiles]":
-        """The tables of the audits, with the rows of so many texts in memory as are drawn."""
+        """Tables of the audits, with rows of at most DRAWN_TEXTS texts in memory."""
         from heedful.report import read_audit
 
         return [read_audit(folder, most=max(1, DRAWN_TEXTS // len(self.folders))) for folder in self.folders]
 
 
 def model_names(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """What the reader calls audited models, each differently."""
+    """Distinct names of audited models for a reader."""
     from heedful.report.audits import distinct_names
 
     names = [verdict.model or verdict.run for verdict in verdicts]
@@ -95,7 +118,7 @@ def model_names(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
 
 
 def write_answer(folders: Sequence[Path], out: Path, *, with_texts: bool = True) -> AuditOutput:
-    """Write report.html, verdict.json, and the rows and outcomes of all models, unless they are there already.
+    """Write report.html, verdict.json, and the rows, outcomes and examples of all models, unless they are there.
 
     Args:
         folders: the audit of each model.
@@ -155,7 +178,7 @@ def _result(verdict: Verdict) -> str:
 
 
 def _explained_by(verdict: Verdict) -> str:
-    """The options that name the audited model to `heedful explain`; empty for one of the user's own."""
+    """Options that name the audited model to `heedful explain`; empty for a custom model."""
     if "classifier" not in verdict.settings:
         return verdict.run if verdict.settings.get("run") else ""
     options = [quote(str(verdict.settings.get("model", "")).split(", ")[0])]
@@ -177,6 +200,7 @@ def _write_files(answer: AuditOutput, made_of: str, with_texts: bool) -> None:
     rows = [each.rows.lazy() if each.stored is None else each.stored for each in shown]
     pl.concat(rows).sink_parquet(folder / "rows.parquet")
     pl.concat([each.outcomes for each in shown]).write_parquet(folder / "outcomes.parquet")
+    pl.concat([each.examples for each in shown]).write_parquet(folder / "examples.parquet")
     content = [each.verdict.model_dump(mode="json") for each in shown]
     document = content[0] if len(content) == 1 else {"audits": content}
     write_file(folder / "verdict.json", json.dumps(document, indent=2) + "\n")
@@ -216,8 +240,8 @@ class ComparedModels:
     """Several audited models.
 
     Args:
-        names: what they are called, each differently.
-        notes: which of them were audited on other texts than the first.
+        names: distinct names.
+        notes: models whose audited texts differ from those of the first.
     """
 
     names: tuple[str, ...]
@@ -226,7 +250,7 @@ class ComparedModels:
     notes: tuple[str, ...]
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
+        """The comparison as a JSON document."""
         fields = {"run", "data", "split", "texts", "scores", "answer"}
         models = [
             {"name": name, **audit.verdict.model_dump(mode="json", include=fields)}
@@ -250,7 +274,7 @@ class ComparedModels:
 
 
 def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
-    """The models, their answers and tests, and what keeps them from being compared text by text."""
+    """The models, their answers and tests, and notes if they cannot be compared per text."""
     from heedful.report.audits import by_training
     from heedful.verdict.model_comparison import are_same_texts, compare
 
@@ -269,8 +293,8 @@ def compare_models(audits: "Sequence[AuditFiles]") -> ComparedModels:
         return f"{verdict.texts:,} {verdict.split} texts{f' of {verdict.data}' if verdict.data else ''}"
 
     notes = [
-        f"{name} was audited on other texts ({texts(audit)}) than {names[0]} ({texts(first)}): their values stand "
-        "side by side, but no difference is taken. For that, audit both on the same data with the same --examples."
+        f"{name} was audited on other texts ({texts(audit)}) than {names[0]} ({texts(first)}): their values are "
+        "listed, but no difference is computed. For that, audit both on the same data with the same --examples."
         for name, audit in others.items()
     ]
     return ComparedModels(names, tuple(audits), tuple(comparisons), tuple(notes))
@@ -296,7 +320,7 @@ def print_models(console: "Console", compared: ComparedModels) -> None:
         seeds = f"{len(verdict.trainings)} seeds" if len(verdict.trainings) > 1 else ""
         headings.append("\n".join(filter(None, (verdict.data, name, seeds))))
     most = max(1, (console.width - FIRST) // MODEL - 1)
-    for start in range(1, max(2, len(headings)), most):  # the first model, and as many others as fit beside it
+    for start in range(1, max(2, len(headings)), most):  # the first model, and as many others as fit next to it
         places = [0, *range(start, min(start + most, len(headings)))]
         shown = [(row[0], *(row[1 + place] for place in places)) if len(row) > 1 else row for row in rows]
         known = [row for row in shown if len(row) == 1 or any(cell is not None for cell in row[1:])]
@@ -320,7 +344,7 @@ def _side(side: "Side") -> Text:
 
 
 def _answer_cells(answer: "AuditAnswer") -> dict[str, str | Text | None]:
-    """What is printed of a model's answer."""
+    """Cells of a model's answer."""
 
     def per_100(share: "Interval | None") -> Text | None:
         if share is None or share.value is None:

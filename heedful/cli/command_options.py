@@ -6,9 +6,10 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, field, fields
+from copy import copy
+from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.store.store import Store
 
 Offer = list[tuple[str, str]]
-"""What the shell offers to complete: names, each with what it is."""
+"""Completions for the shell: names with descriptions."""
 
 
 def names(kind: str) -> Callable[[str], Offer]:
@@ -42,13 +43,19 @@ def runs(ctx: typer.Context, incomplete: str) -> Offer:
 
 
 def _beginning(incomplete: str, offered: Callable[[], Iterable[tuple[str, str]]]) -> Offer:
-    """What begins so; nothing where anything goes wrong: this is called at every press of the tabulator."""
+    """Names with this prefix; none if anything fails, because this runs at every press of the Tab key."""
     with suppress(Exception):
         return [(name, what) for name, what in offered() if name.startswith(incomplete)]
     return []
 
 
-Vectors = Annotated[str | None, typer.Option(help="Pretrained word vectors: a file, or a name under HEEDFUL_DATA.")]
+Vectors = Annotated[
+    str | None,
+    typer.Option(
+        help="Pretrained word vectors: glove-50, glove-100 or glove-300 (downloaded once), a file, or a name under "
+        "HEEDFUL_DATA."
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -57,10 +64,11 @@ Set = Annotated[
 ]
 Runs = Annotated[str, typer.Option(help="Folder of finished runs.")]
 Audits = Annotated[str, typer.Option(help="Folder of finished audits.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
+Device = Annotated[str, typer.Option(help="Device of torch: cpu, cuda, cuda:1 ...")]
 Threads = Annotated[int, typer.Option(min=1, max=1024, help="Threads of torch. One is fastest for small models.")]
 Scheduler = Annotated[
-    str | None, typer.Option(help="A running Dask cluster, tcp://HOST:PORT. Without it: one worker a core, here.")
+    str | None,
+    typer.Option(help="Address of a running Dask cluster, tcp://HOST:PORT. Default: one worker per core, here."),
 ]
 
 
@@ -68,34 +76,50 @@ def option(text: str, *names: str, default: Any = None, **details: Any) -> Any:
     """A field of a command's options.
 
     Args:
-        text: what `--help` says of it.
-        names: how it is typed; none: as the field is called.
-        details: more of what `typer.Option` takes.
+        text: help text.
+        names: spelling on the command line; none: the name of the field.
+        details: further arguments of `typer.Option`.
     """
     return field(default=default, metadata={"option": typer.Option(*names, help=text, **details)})
 
 
 def flag(text: str, name: str) -> Any:
-    """The same of what is on if it is typed."""
+    """An option that is on if it is given."""
     return option(text, name, default=False)
 
 
 def argument(text: str, metavar: str, *, default: Any = MISSING, **details: Any) -> Any:
-    """The same of an argument, which must be given unless it has a default."""
+    """A field that is an argument, which must be given unless it has a default."""
     return field(default=default, metadata={"option": typer.Argument(metavar=metavar, help=text, **details)})
 
 
+Panels = Mapping[str, tuple[str, ...]]
+"""Groups of options in `--help`, in order: the heading, and the fields of the options in it."""
+
+
 def parameters_of(kind: type) -> list[inspect.Parameter]:
-    """The options of a command, a field each, as parameters that typer reads."""
+    """The options of a command, one per field, as parameters that typer reads; in groups if the class has `panels`."""
+    panels: Panels = getattr(kind, "panels", {})
+    headings = {name: heading for heading, group in panels.items() for name in group}
+    places = {name: place for place, name in enumerate(headings)}
     return [
         inspect.Parameter(
             each.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if each.default is MISSING else each.default,
-            annotation=Annotated[each.type, each.metadata["option"]] if each.metadata else each.type,
+            annotation=_annotated(each, headings.get(each.name)),
         )
-        for each in fields(kind)
+        for each in sorted(fields(kind), key=lambda each: places.get(each.name, -1))
     ]
+
+
+def _annotated(own: Field[Any], heading: str | None) -> Any:
+    """The type of an option as typer reads it, under a heading of its group."""
+    kind, details = (own.type, own.metadata["option"]) if own.metadata else get_args(own.type)
+    if heading is not None:
+        details = copy(details)
+        details.rich_help_panel = heading
+    return Annotated[kind, details]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +130,7 @@ class ColumnOptions:
     label: str | None = option("Column of the label.")
     query: str | None = option("Column of the hypothesis or question.")
     rationale: str | None = option(
-        "Column of what people marked: spans, numbers of words, marked text; or several, separated by commas.",
+        "Column of human rationales: spans, word indices or marked text. Separate several columns by commas.",
         metavar="COLUMN",
     )
 
@@ -127,11 +151,11 @@ class SiteOptions:
     """Which attention of a Hugging Face model."""
 
     site: str | None = option(
-        "Of a Hugging Face model, the attention to audit: last, layer:3, head:3.7, rollout, value-norm or all "
+        "Attention of a Hugging Face model to audit: last, layer:3, head:3.7, rollout, value-norm or all "
         "(layers and heads from 0). Default: last."
     )
     scope: str | None = option(
-        "Where other attention is imposed on it: row (that the classifier reads), row-all-layers or all-rows. "
+        "Rows of its attention that are replaced: row (the one that the classifier reads), row-all-layers or all-rows. "
         "Default: row."
     )
 
@@ -141,14 +165,14 @@ class TrainingOptions:
     """Which model, and how it is trained."""
 
     encoder: str | None = option(
-        "See `heedful list encoders`; hf:MODEL is a Hugging Face model's folder or name. Default: bilstm.",
+        "Encoder: one of `heedful list encoders`, or hf:MODEL, a Hugging Face model's folder or name. Default: bilstm.",
         autocompletion=names("encoders"),
     )
     attention: str | None = option(
-        "additive, dot, uniform or frozen. Default: additive.", autocompletion=names("attentions")
+        "Attention mechanism: additive, dot, uniform or frozen. Default: additive.", autocompletion=names("attentions")
     )
     method: str | None = option(
-        "How to train; see `heedful list methods`. Default: vanilla.", autocompletion=names("methods")
+        "Training method; see `heedful list methods`. Default: vanilla.", autocompletion=names("methods")
     )
     vectors: Vectors = None
     seed: int = option("Random seed of initial weights, batches and dropout.", default=0)
@@ -164,7 +188,7 @@ class ClusterOptions:
     """Who shares the work."""
 
     scheduler: Scheduler = None
-    workers: int | None = option("Processes to start here. Default: one a core.", min=1, max=1024)
+    workers: int | None = option("Number of processes to start here. Default: one per core.", min=1, max=1024)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +259,7 @@ def _parse(setting: str) -> tuple[str, Any]:
 
 
 def open_store(options: Any, *places: str) -> "Store":
-    """The store of a command, once it is sure that these of its folders can be written: "runs", "out"."""
+    """The store of a command, after a check that these of its folders can be written: "runs", "out"."""
     from heedful.store.folders import check_writable
     from heedful.store.store import Store
 

@@ -88,7 +88,7 @@ def check(options: DataOptions) -> None:
 
 @app.command()
 def synonyms(options: SynonymOptions) -> None:
-    """List random words of DATA and the synonyms that an audit would put in their place."""
+    """List random words of DATA and the synonyms that an audit would replace them by."""
     from rich.text import Text
 
     from heedful.battery.word_substitution import drawn_pairs
@@ -128,10 +128,10 @@ def synonyms(options: SynonymOptions) -> None:
 def fetch(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Data sets to get; none: list them.", autocompletion=_fetchable),
+        typer.Argument(metavar="NAME...", help="Datasets to fetch; none: list them.", autocompletion=_fetchable),
     ] = None,
 ) -> None:
-    """Get public data sets into the data folder: HEEDFUL_DATA, or heedful/data in the user's cache."""
+    """Fetch public datasets into the data folder: HEEDFUL_DATA, or heedful/data in the user's cache."""
     from heedful.cli.progress import Bars
     from heedful.data.fetch import fetch_set
     from heedful.data.public_sets import PUBLIC_SETS
@@ -147,7 +147,7 @@ def fetch(
         sets = [{"name": n, "title": p.title, "terms": p.terms, "is_there": there[n]} for n, p in known.items()]
         out.end({"folder": str(data_path()), "sets": sets}, "\n".join(known))
         return
-    wanted = {name: lookup("data set to fetch", name, known) for name in names}
+    wanted = {name: lookup("dataset to fetch", name, known) for name in names}
     with Bars(out.progress) as bar:
         fetched = [fetch_set(name, public, _download_reporter(bar, name)) for name, public in wanted.items()]
     for done in fetched:
@@ -159,6 +159,17 @@ def fetch(
             out.note(f"{done.name} is not quite the set of the study pages: {public.remark}")
     sets = [{"name": d.name, "folder": str(d.folder), "was_there": d.was_there} for d in fetched]
     out.end({"folder": str(data_path()), "sets": sets}, "\n".join(str(done.folder) for done in fetched))
+
+
+def show_vectors_download(name: str | None) -> None:
+    """Fetch public word vectors with a progress bar, unless they are there or the name is not theirs."""
+    from heedful.cli.progress import Bars
+    from heedful.data.fetch import VECTORS, fetch_vectors, fetched_vectors
+
+    if name in VECTORS and not fetched_vectors(name).is_file():
+        with Bars(output().progress) as bar:
+            place = fetch_vectors(name, _download_reporter(bar, name))
+        output().note(f"{name}: downloaded once to {place}. Terms of use: Public Domain Dedication and License (PDDL).")
 
 
 def _summary(options: DataOptions) -> "Summary":
@@ -193,7 +204,7 @@ def _print_balance(console: "Console", summary: "Summary") -> None:
 
 def _print_splits(console: "Console", summary: "Summary") -> None:
     """How many texts each split has, how long they are, and which occur twice."""
-    words = ("words:\nmedian", "\n95 %", "\nlongest")
+    words = ("words:\nmedian", "\n95%", "\nlongest")
     headings = ("split", "texts", *words, "repeated\ntexts", "also in\ntrain", "also in\ndev")
     rows = []
     for name, split in summary.splits.items():

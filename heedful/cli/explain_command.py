@@ -21,34 +21,32 @@ class ExplainOptions(command_options.FolderOptions, command_options.SiteOptions)
     """The options of `heedful explain`."""
 
     text_or_file: str = argument(
-        "A text, or a file of them: .txt (one a line), jsonl, csv, tsv or parquet.", "TEXT|FILE"
+        "A text, or a file of texts: .txt (one per line), jsonl, csv, tsv or parquet.", "TEXT|FILE"
     )
     model: str = option(
-        "Key of a finished run, or its first characters; or a Hugging Face classifier, a folder or hf:NAME.",
+        "Run key or unique prefix; or a Hugging Face classifier, a folder or hf:NAME.",
         "--model",
         default=MISSING,
         metavar="MODEL",
         autocompletion=command_options.runs,
     )
     text: str | None = option("Column of the text.")
-    query: str | None = option(
-        "The question or hypothesis that goes with TEXT; the column that holds it in a FILE of columns."
-    )
+    query: str | None = option("Question or hypothesis of TEXT; for a FILE with columns, its column.")
     out: str | None = option("Write an HTML page, for example page.html.", metavar="PAGE")
     limit: int | None = option(
-        "Explain N texts of FILE at most. Default: 10 in the terminal, 200 on a page, all in JSON.", min=1
+        "Explain at most N texts of FILE. Default: 10 in the terminal, 200 on a page, all in JSON.", min=1
     )
 
 
 IN_TERMINAL, ON_PAGE = 10, 200
 FILES = (".txt", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".gz")
-"""How the name of a file of texts may end; what ends so and has no spaces is not taken for a text."""
+"""How the name of a file of texts may end; a name without spaces that ends like this is treated as a file."""
 
 MOST_NAMED = 5
 """Texts that a note names."""
 
 Pairs = list[tuple[str, str]]
-"""Texts with their queries, which are empty where there are none."""
+"""Texts with their queries; a query is empty if there is none."""
 
 
 def explain(options: ExplainOptions) -> None:
@@ -67,7 +65,9 @@ def explain(options: ExplainOptions) -> None:
     # A Hugging Face classifier reads pairs of texts where it is given a query.
     has_query = query is not None if subject.may_read_query else subject.reads_query
     if not has_query and query is not None:
-        raise SettingError("--query must be left out: this model reads texts without a question or hypothesis.")
+        raise SettingError(
+            "--query does not apply: this model reads texts without a question or hypothesis. Remove --query."
+        )
     if has_query and query is None and (not is_file or Path(text_or_file).suffix.lower() == ".txt"):
         raise SettingError("--query must be given: this model reads a question or hypothesis with each text.")
     if is_file:
@@ -100,7 +100,7 @@ def explain(options: ExplainOptions) -> None:
 
 
 def _check_given(given: str, column: str | None, out: str | None) -> None:
-    """Refuse a folder, what looks like a file that is not there, a column of no file, and a page that is a folder."""
+    """Refuse a folder, the name of a missing file, a column without a file, and a page that is a folder."""
     if out is not None and os.path.isdir(out):
         raise SettingError(f"--out must be a file, for example page.html; '{out}' is a folder.")
     if os.path.isdir(given):
@@ -111,7 +111,7 @@ def _check_given(given: str, column: str | None, out: str | None) -> None:
         raise DataError(f"TEXT|FILE must be a text or a file that exists; there is no file '{given}'.")
     if column is not None:
         raise SettingError(
-            f"--text must be left out with a text: it names a column of a file, and there is no file '{given:.60}'."
+            f"--text cannot be combined with a text: it names a column, and '{given:.60}' is no file. Remove --text."
         )
 
 
@@ -127,7 +127,7 @@ def read_texts(
     """
     if path.suffix.lower() == ".txt":
         if text is not None:
-            raise SettingError(f"--text must be left out with {path}: a .txt file has no columns.")
+            raise SettingError(f"--text cannot be combined with {path}: a .txt file has no columns. Remove --text.")
         places, pairs = _read_lines(path, query or "")
     else:
         places, pairs = _read_columns(path, subject, text, query, has_query=has_query)
@@ -138,7 +138,7 @@ def read_texts(
     kept = [pair for pair, is_kept in zip(pairs, has_words, strict=True) if is_kept]
     named = ", ".join(left_out[:MOST_NAMED]) + (" ..." if len(left_out) > MOST_NAMED else "")
     texts = "1 text" if len(left_out) == 1 else f"{len(left_out):,} texts"
-    return kept, [f"Left out, for want of words: {texts} ({named})."] if left_out else []
+    return kept, [f"Skipped, because they have no words: {texts} ({named})."] if left_out else []
 
 
 def _read_lines(path: Path, query: str) -> tuple[list[str], Pairs]:

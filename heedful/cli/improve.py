@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 class ImproveOptions(command_options.FolderOptions):
     """The options of `heedful improve`."""
 
-    key: str = argument(
-        "A finished run (the first characters of its key will do).", "KEY", autocompletion=command_options.runs
-    )
+    key: str = argument("A finished run: its key or a unique prefix.", "KEY", autocompletion=command_options.runs)
     max_accuracy_drop: float = option(
         "Percentage points of accuracy that may be lost, measured on dev texts.", default=0.5, min=0.0, max=100.0
     )
@@ -44,6 +42,7 @@ def improve(options: ImproveOptions) -> None:
     choice. Finished work is stored: the same command continues after an interruption.
     """
     from heedful.jobs.improving import improve as search
+    from heedful.store.store import answers_by_run
     from heedful.subjects.opening import find_model, recorded_source, store_of
 
     printed, store, key = output(), open_store(options, "runs", "audits", "out"), options.key
@@ -54,8 +53,10 @@ def improve(options: ImproveOptions) -> None:
             f"train. Train an attention of ours over its encoder: heedful train DATA --encoder hf:{key}."
         )
     if known.kind == "custom":
-        raise SettingError(f"KEY must name a finished run; '{key}' is a model of your own, which you train.")
+        raise SettingError(f"KEY must name a finished run; '{key}' is your own model, which Heedful does not train.")
     run = store_of(known).read(known.name).run
+    if answers_by_run(store.audits).get(known.name) == "Yes":
+        printed.say("The audit of this run already answers Yes: its attention can be shown as an explanation.")
     if note := recorded_source(run, OWN_DATA):
         printed.note(note)
 

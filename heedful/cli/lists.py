@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,11 +34,11 @@ Kind = Annotated[
 ]
 
 
-def list_names(kind: Kind, runs: command_options.Runs = "runs") -> None:
-    """List what can be chosen, one per line with what it is; or the finished runs."""
+def list_names(kind: Kind, runs: command_options.Runs = "runs", audits: command_options.Audits = "audits") -> None:
+    """List the names that can be chosen, each with a description; or the finished runs with their answers."""
     out = output()
     if kind == "runs":
-        _list_runs(out, runs)
+        _list_runs(out, runs, audits)
         return
     rows = names_of(kind)
     width = max(map(len, rows), default=0)
@@ -108,10 +109,11 @@ def _print_line(out: "Output", line: str, indent: int) -> None:
     out.say(*lines)
 
 
-def _list_runs(out: "Output", folder: str) -> None:
+def _list_runs(out: "Output", folder: str, audits: str) -> None:
     from heedful.store.run_listing import described_differences, described_setting, list_runs
-    from heedful.store.store import Store
+    from heedful.store.store import Store, answers_by_run
 
+    answers = answers_by_run(Path(audits))
     listing = list_runs(Store(folder))
     for problem in listing.problems:
         typer.secho(f"skipped: {printable(problem)}", fg="yellow", err=True)
@@ -120,12 +122,23 @@ def _list_runs(out: "Output", folder: str) -> None:
     if listing.common:
         shared = "  ".join(described_setting(place, value) for place, value in listing.common.items())
         out.say(f"{'all' if len(listing.runs) > 1 else 'run'}: {shared}")
+    rows = [("run", "date", "accuracy", "answer", "settings")] if listing.runs else []
     for run, what in zip(listing.runs, described_differences(listing), strict=True):
         accuracy = "" if run.accuracy is None else f"{run.accuracy:.3f}"
-        line = f"{run.key[:SHORT_KEY]}  {run.date:%Y-%m-%d %H:%M}  {accuracy:5}  {what}"
-        _print_line(out, line.rstrip(), SHORT_KEY + 27)
+        answer = answers.get(run.key, "not audited").partition(":")[0]
+        rows.append((run.key[:SHORT_KEY], f"{run.date:%Y-%m-%d}", accuracy, answer, what))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    for row in rows:
+        line = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
+        _print_line(out, line.rstrip(), sum(widths) + 2 * len(widths))
     runs = [
-        {"key": run.key, "date": f"{run.date:%Y-%m-%dT%H:%M:%S}", "accuracy": run.accuracy, "settings": run.settings}
+        {
+            "key": run.key,
+            "date": f"{run.date:%Y-%m-%dT%H:%M:%S}",
+            "accuracy": run.accuracy,
+            "answer": answers.get(run.key),
+            "settings": run.settings,
+        }
         for run in listing.runs
     ]
     document = {"runs": runs, "common": listing.common, "skipped": list(listing.problems)}

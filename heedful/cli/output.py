@@ -37,28 +37,28 @@ class Output:
     """
 
     as_json: bool = option(
-        "Print one JSON document; all else goes to stderr.", "--json", default=False, rich_help_panel="Output"
+        "Print one JSON document; everything else goes to stderr.", "--json", default=False, rich_help_panel="Output"
     )
     is_quiet: bool = option(
-        "Print the result alone: no notes, no progress.", "--quiet", "-q", default=False, rich_help_panel="Output"
+        "Print only the result: no notes, no progress.", "--quiet", "-q", default=False, rich_help_panel="Output"
     )
 
     @cached_property
     def console(self) -> "Console":
-        """For people: stdout; stderr beside a JSON document; nowhere where it is to be quiet."""
+        """Console for people: stdout; stderr with --json; silent with --quiet."""
         return _console(to_stderr=self.as_json, is_silent=self.is_quiet)
 
     @cached_property
     def progress(self) -> "Console":
-        """For how far work is: stderr, so that stdout can be piped."""
+        """Console for progress: stderr, so that stdout can be piped."""
         return _console(to_stderr=True, is_silent=self.is_quiet)
 
     def note(self, text: str) -> None:
-        """Something worth knowing beside the result."""
+        """Print a note in addition to the result."""
         self.say(f"note: {text}")
 
     def say(self, *lines: object) -> None:
-        """Lines as they are: no markup, and broken by the terminal alone."""
+        """Print lines without markup; only the terminal breaks them."""
         for line in lines:
             self.console.print(line, markup=False, soft_wrap=True)
 

@@ -42,13 +42,13 @@ RANKING_LEGEND = (
     "words deleted and replaced. Passes: of a whole text of n words."
 )
 PLAUSIBLE = (
-    " Plausible: agreement with rationales, from 0 (the best ranking that knows nothing of the model) to 1; "
+    " Plausible: agreement with rationales, from 0 (the best ranking that does not use the model) to 1; "
     "no evidence of how the model decides."
 )
 
 
 def print_details(console: "Console", verdict: "Verdict") -> None:
-    """Other definitions, the tests in their groups, and what is to be known of the audited attention."""
+    """Print other definitions, the tests in their groups, and remarks on the audited attention."""
     if verdict.answer is not None:
         for name, each in verdict.answer.variants.items():
             console.print(f"{ranking_title(name)}: {each.answer}. {each.sentence}", markup=False)
@@ -69,7 +69,7 @@ def print_details(console: "Console", verdict: "Verdict") -> None:
 
 
 def asks_for_rankings(verdict: "Verdict") -> bool:
-    """Whether somebody asked for rankings beyond those of every audit."""
+    """Whether the audit has rankings beyond those of every audit."""
     return not {ranking.name for ranking in verdict.rankings} <= USUAL
 
 
@@ -108,8 +108,8 @@ class Shape:
     """How much room the parts of an answer have.
 
     Args:
-        example, sentences: at most so many lines of the example's text, and of each sentence.
-        bars: at most so many classes.
+        example, sentences: maximum number of lines of the example's text, and of each sentence.
+        bars: maximum number of classes.
         is_spaced: whether empty lines stand between the parts.
     """
 
@@ -133,10 +133,10 @@ SHAPES = (
 
 
 def print_verdict(console: "Console", verdict: "Verdict", name: str) -> None:
-    """What was audited, the answer, what to do, and an example, as roomy as fits.
+    """Print what was audited, the answer, the recommendation and an example, as roomy as fits.
 
     Args:
-        name: of the model.
+        name: name of the model.
     """
     lines: list[Text] = []
     for shape in SHAPES:
@@ -192,7 +192,7 @@ class _Drawing:
     def _parts(self) -> Iterator[Iterator[Text]]:
         yield self._subject()
         if (answer := self.verdict.answer) is None:
-            yield self._wrapped("The answer was not asked for: `--tests` leaves `outcome` out.")
+            yield self._wrapped("No answer: `--tests` does not include `outcome`.")
             return
         yield self._answer(answer)
         sentences = ((recommendation_text(answer), "bold"), *((remark, "") for remark in remarks(self.verdict)))

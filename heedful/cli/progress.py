@@ -1,4 +1,4 @@
-"""How far work is: bars on a terminal, and elsewhere lines with n of N and the time left.
+"""Progress: bars on a terminal, and elsewhere a line per minute with n of N and the time left.
 
 The console is `output().progress`: stderr.
 """
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from heedful.jobs.running import Report, SweepStatus
     from heedful.training import trained
 
-EVERY = 10.0
-"""Seconds between two lines of one job, where there is no terminal."""
+EVERY = 60.0
+"""Seconds between two lines off a terminal."""
+MOST_NAMED = 3
+"""Jobs in a line."""
 
 
 class Bars(Progress):
-    """A bar for each job, gone when the work is done; off a terminal a line for each.
+    """A bar for each job, gone when the work is done; off a terminal one line for all.
 
     Args:
         every: seconds between two lines.
@@ -44,13 +46,13 @@ class Bars(Progress):
         self._thread = threading.Thread(target=self._print_lines, daemon=True)
 
     def start(self) -> None:
-        """Begin to show how far the jobs are."""
+        """Begin to show progress."""
         super().start()
         if self.disable:
             self._thread.start()
 
     def stop(self) -> None:
-        """Show nothing any more."""
+        """Stop showing progress."""
         if not self.disable:
             super().stop()
         elif self._thread.is_alive():
@@ -58,7 +60,7 @@ class Bars(Progress):
             self._thread.join()
 
     def lines(self) -> list[str]:
-        """A line for each job under way."""
+        """A line for each running job."""
         lines = []
         for task in self.tasks:
             if not task.visible or task.completed == task.total:
@@ -73,12 +75,12 @@ class Bars(Progress):
 
     def _print_lines(self) -> None:
         while not self._ended.wait(self.every):
-            for line in self.lines():
-                self.console.print(line, markup=False, soft_wrap=True)
+            if lines := self.lines():
+                self.console.print("; ".join(lines[:MOST_NAMED]), markup=False, soft_wrap=True)
 
 
 def training_reporter(bars: Bars, name: str = "") -> "Callable[[trained.Progress], None]":
-    """What to call with the progress of training: a bar over batches, the last epoch's scores behind its name."""
+    """Reporter of training progress: a bar over batches, with the scores of the last epoch."""
     task = bars.add_task(f"{name}reading data", total=None)
     scores = ""
 
@@ -106,22 +108,31 @@ def show_jobs(
     errors: dict[str, str] | None = None,
     describe: Callable[[str], str] | None = None,
 ) -> "Iterator[tuple[Report, StepReport]]":
-    """What to call with where jobs stand, and with how far each is: a bar for all, and one for each under way.
+    """Reporters of finished jobs and of steps: a bar for all jobs, and one for each running job.
 
     Args:
-        names: what each job is called, by its key.
+        names: name of each job, by its key.
         errors: filled as they come, so that Ctrl-C loses none.
-        describe: from the key of a job that is done to the line that says so; None: no such lines.
+        describe: line for a finished job, from its key; None: no lines.
     """
     with Bars(console) as bars:
         whole = bars.add_task("all", total=None)
         tasks: dict[str, TaskID] = {}
+        parts: dict[str, float] = {}
+        jobs = ended = 0
+
+        def show_whole(**shown: Any) -> None:
+            done = 100 * (ended + sum(parts.values())) / max(1, jobs)
+            bars.update(whole, completed=done, total=100, **shown)
 
         def report(status: "SweepStatus", key: str | None, error: str | None) -> None:
+            nonlocal jobs, ended
             ended = status.done + status.failed
+            jobs = ended + status.left
+            parts.pop(key or "", None)
             failed = f", {status.failed:,} failed" if status.failed else ""
             waiting = " (waiting for a worker)" if status.left and not status.running else ""
-            bars.update(whole, description=f"all{failed}{waiting}", completed=ended, total=ended + status.left)
+            show_whole(description=f"all, in percent{failed}{waiting}")
             if key is None:
                 return
             if key in tasks:
@@ -138,5 +149,7 @@ def show_jobs(
                 tasks[step.key] = bars.add_task("", total=step.total)
             label = f"{names.get(step.key.partition('/')[0], step.key)}: {step.what}"
             bars.update(tasks[step.key], description=label, completed=step.done, total=step.total)
+            parts[step.key] = step.done / max(1, step.total)
+            show_whole()
 
         yield report, progress

@@ -12,7 +12,7 @@ from heedful.errors import SettingError
 @dataclass(frozen=True, kw_only=True)
 class _AuditedOptions:
     names: list[str] = argument(
-        "Keys of audited runs or of audits (their first characters will do), or folders of audits.",
+        "Keys of audited runs or of audits (a unique prefix is enough), or folders of audits.",
         "RUN...",
         autocompletion=command_options.runs,
     )
@@ -23,9 +23,10 @@ class _AuditedOptions:
 class ReportOptions(_AuditedOptions):
     """The options of `heedful report`."""
 
-    out: str = option("Where to write the page.", default="report/report.html")
+    out: str | None = option("File of the page or card. Default: report/report.html, or report/card.md for a card.")
+    card: bool = flag("Write a section for a model card instead: Markdown with model-index metadata.", "--card")
     figures: str | None = option("Write the figures as SVG and PNG into this folder instead.")
-    no_texts: bool = flag("Leave out every text and word of the data, for confidential ones.", "--no-texts")
+    no_texts: bool = flag("For confidential data: leave out every text and word.", "--no-texts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,18 +37,26 @@ class CompareOptions(_AuditedOptions):
 
 
 def report(options: ReportOptions) -> None:
-    """Print the answers of finished audits again and write their HTML page, or write their figures."""
+    """Print the answers of finished audits again and write their HTML page, their figures or a model card."""
     from heedful.cli.auditing import DRAWN_TEXTS
     from heedful.cli.printed_audit import print_verdict
     from heedful.report import read_audit, without_texts, write_figures, write_report
     from heedful.store.folders import check_writable
 
-    printed = output()
+    printed, out = output(), options.out or ("report/card.md" if options.card else "report/report.html")
+    if options.card and (options.figures is not None or len(options.names) > 1):
+        other = "more than one audit" if options.figures is None else "--figures"
+        raise SettingError(f"--card cannot be combined with {other}. Remove one of them.")
     if options.figures is not None:
         check_writable(options.figures, "--figures")
     else:
-        _check_page(options.out)
+        _check_page(out)
     places = _places(options)
+    if options.card:
+        path = _write_card(places[0], Path(out))
+        printed.say(f"Model card: {path}")
+        printed.end({"card": str(path)}, result=str(path))
+        return
     audits = [read_audit(place, most=max(1, DRAWN_TEXTS // len(places))) for place in places]
     if options.no_texts:
         audits = [without_texts(audit) for audit in audits]
@@ -56,11 +65,23 @@ def report(options: ReportOptions) -> None:
         printed.say(*paths)
         printed.end({"figures": paths}, result="\n".join(paths))
         return
-    page = write_report(audits, options.out)
+    page = write_report(audits, out)
     for audit in audits:
         print_verdict(printed.console, audit.verdict, audit.verdict.model or audit.name)
     printed.say(f"Report: {page}")
     printed.end({"report": str(page)}, result=str(page))
+
+
+def _write_card(place: Path, path: Path) -> Path:
+    """Write the model card of an audit."""
+    from heedful.report.model_card import model_card
+    from heedful.store.folders import write_file
+    from heedful.store.store import read_verdict_file
+
+    verdict = read_verdict_file(place)
+    if verdict.answer is None:
+        raise SettingError(f"--card needs an answer; {place} has none. Audit again without --tests.")
+    return write_file(path, model_card(verdict, verdict.answer))
 
 
 def compare(options: CompareOptions) -> None:
@@ -92,7 +113,7 @@ def _check_page(out: str) -> None:
     from heedful.store.folders import check_writable
 
     if not out.strip() or Path(out).is_dir():
-        raise SettingError(f"--out must be a file for the page, for example page.html; '{out}' is none.")
+        raise SettingError(f"--out must be a file, for example page.html; '{out}' is not a file.")
     check_writable(Path(out).parent, "--out")
 
 

@@ -1,4 +1,4 @@
-"""`heedful reproduce`: a paper's runs and audits, its tables beside ours, its claims tested."""
+"""`heedful reproduce`: run and audit a paper's models, print its tables next to ours, and test its claims."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ class ReproduceOptions(command_options.FolderOptions, command_options.ClusterOpt
 
 
 def reproduce(options: ReproduceOptions) -> None:
-    """Reproduce a paper: do the runs that are missing; print each claim with a verdict, and its tables beside ours."""
+    """Reproduce a paper: do the runs that are missing; print each claim with a verdict, and its tables next to ours."""
     from heedful.cli.progress import show_jobs
     from heedful.jobs.executors import cores
     from heedful.jobs.running import carry_out
@@ -57,7 +57,7 @@ def reproduce(options: ReproduceOptions) -> None:
 
     printed, store = output(), open_store(options)
     console, processes = printed.console, options.workers or cores()
-    if not console.is_terminal:  # a file or pipe has no width: tables need not be squeezed
+    if not console.is_terminal:  # a file or pipe has no width: tables keep their width
         console.width = WIDE
     study = lookup("study", options.paper.replace("_", "-"), STUDIES)
     study_runs = study.runs_at(options.scale)
@@ -94,7 +94,7 @@ def reproduce(options: ReproduceOptions) -> None:
 
 
 def _end_without_data(printed: "Output", study_runs: "list[StudyRun]", problem: HeedfulError) -> None:
-    """What there is to do, where the data is not at hand without which nobody knows what is done."""
+    """Print the runs of a study if the data that decides which are done is missing."""
     cells: dict[str, dict[str, int]] = {}
     for each in study_runs:
         cells.setdefault(f"{each.data}, {each.model}", {"done": 0, "runs": 0})["runs"] += 1

@@ -31,7 +31,7 @@ class ServeOptions(command_options.FolderOptions):
     """The options of `heedful serve`."""
 
     models: list[str] | None = argument(
-        "Keys of finished runs (their first characters will do), or Hugging Face classifiers, folders or hf:NAME. "
+        "Keys of finished runs (a unique prefix is enough), or Hugging Face classifiers, folders or hf:NAME. "
         "Without any: an average and a BiLSTM model on mock-1, trained first.",
         "[MODEL...]",
         default=None,
@@ -92,7 +92,7 @@ def opened_in_browser(address: str) -> Iterator[None]:
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on loopback that listens at that port; refused where the port is taken."""
+    """A socket on loopback that listens at that port; an error if the port is taken."""
     # asyncio turns off the delay of small packets (some 40 ms) only where the protocol is named.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

@@ -85,7 +85,7 @@ def _finish(
     out: str | None,
     expected: str | None = None,
 ) -> None:
-    """Write the table of all runs as they stand now; print it, below it the errors and what is left.
+    """Write the table of all runs in their present state; print it, below it the errors and what is left.
 
     Args:
         missing: keys of what was not there before.
@@ -115,7 +115,7 @@ def _finish(
 
 def _print_table(console: "Console", rows: "pl.DataFrame") -> None:
     """The table without what is too much for the terminal: the last scores, and rows beyond the first."""
-    if not console.is_terminal:  # a file or pipe has no width: nothing need be left out
+    if not console.is_terminal:  # a file or pipe has no width: all columns are kept
         console.width = max(console.width, WIDE)
     head = {name: name.rpartition(".")[2] for name in rows.columns if name != "error" and "macro" not in name}
     shown = [
@@ -136,7 +136,7 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _fitting(head: Mapping[str, str], rows: list[list[str]], width: int) -> list[str]:
-    """The columns that there is room for: if need be without the time, then without scores and counts."""
+    """The columns that there is room for: if necessary without the time, then without scores and counts."""
     widths = {name: 1 + max([len(head[name]), *(len(row[at]) for row in rows)]) for at, name in enumerate(head)}
     needed = ("key", "seed", "status", "accuracy", "answer", "fails")
     spare = ["seconds", *(name for name in head if "." not in name and name not in (*needed, "seconds"))]
@@ -148,7 +148,7 @@ def _fitting(head: Mapping[str, str], rows: list[list[str]], width: int) -> list
 
 
 def _harmless(rows: "pl.DataFrame") -> "pl.DataFrame":
-    """The same, with an apostrophe before text that a spreadsheet would take for a formula."""
+    """The same, with an apostrophe before text that a spreadsheet would treat as a formula."""
     import polars as pl
 
     text = pl.col(pl.String)
@@ -156,7 +156,7 @@ def _harmless(rows: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def estimate(planned: "Mapping[str, Run]", store: "Store", workers: int) -> str:
-    """How many of these runs are still to be done, and how long that may take, in words."""
+    """How many of these runs are still to be done, and how long that may take, as text."""
     from heedful.formatting import format_seconds
     from heedful.jobs.result_table import Durations
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from heedful.cli import command_options
 from heedful.cli.command_options import make_run, open_store, option, use_threads
+from heedful.cli.data_commands import show_vectors_download
 from heedful.cli.output import make_table, output
 
 
@@ -27,6 +28,7 @@ def train(options: TrainOptions) -> None:
     """Train one model on DATA, or fine-tune one; store it, and print how well it predicts."""
     recorded = [f"training.record_flow=[{options.record_flow}]"] if options.record_flow else []
     run = make_run(vars(options), [*(options.settings or []), *recorded])
+    show_vectors_download(options.vectors)
     use_threads(options.threads, options.device)
     from heedful.cli.progress import Bars, training_reporter
     from heedful.jobs.work import ensure, ensure_finetuned

@@ -1,4 +1,4 @@
-"""From a name to a public dataset in the data folder: download by pooch, read by the set's rule, write."""
+"""Fetch a public dataset or public word vectors by name into the data folder: download with pooch, check, write."""
 
 import gzip
 import json
@@ -80,17 +80,80 @@ def describe_layout(name: str, public: PublicSet) -> str:
     )
 
 
+GLOVE = "https://github.com/RaRe-Technologies/gensim-data/releases/download/glove-wiki-gigaword-{0}/glove-wiki-gigaword-{0}.gz"
+VECTORS = {
+    "glove-50": PublicFile(GLOVE.format(50), "md5:c289bc5d7f2f02c6dc9f2f9b67641813"),
+    "glove-100": PublicFile(GLOVE.format(100), "md5:40ec481866001177b8cd4cb0df92924f"),
+    "glove-300": PublicFile(GLOVE.format(300), "md5:29e9329ac2241937d55b852e8284e89b"),
+}
+"""Public word vectors: GloVe of Wikipedia 2014 and Gigaword 5, lowercase, 400,000 words (public domain, PDDL)."""
+
+
+def fetched_vectors(name: str) -> Path:
+    """Path of public word vectors in the data folder, whether or not they were fetched."""
+    return data_path() / "embeddings" / f"{name}.gz"
+
+
+def fetch_vectors(name: str, report: Report | None = None) -> Path:
+    """Download public word vectors unless they are there; an interrupted download resumes."""
+    place = fetched_vectors(name)
+    if not place.is_file():
+        try:
+            downloader = _Resuming(data_path() / DOWNLOADS / f"{place.name}.part", report)
+            _retrieve(VECTORS[name], place, downloader)
+        except DataError as error:
+            raise DataError(f"{name} cannot be fetched: {error} If a part came, the same command resumes.") from error
+        except OSError as error:
+            raise _not_writable(place, reason(error)) from error
+    return place
+
+
+class _Resuming:
+    """A downloader for pooch that keeps what came and asks for the rest.
+
+    Args:
+        part: file for what came.
+    """
+
+    def __init__(self, part: Path, report: Report | None):
+        self.part, self.report = part, report
+
+    def __call__(self, address: str, output_file: str, _pooch: object) -> None:
+        import requests
+
+        self.part.parent.mkdir(parents=True, exist_ok=True)
+        done = self.part.stat().st_size if self.part.exists() else 0
+        headers = {"User-Agent": "heedful", "Accept-Encoding": "identity", "Range": f"bytes={done}-"}
+        with requests.get(address, stream=True, timeout=TIMEOUT, headers=headers) as answer:
+            if answer.status_code == requests.codes.requested_range_not_satisfiable:
+                self.part.unlink(missing_ok=True)  # the file is shorter now: the next attempt starts again
+            answer.raise_for_status()
+            done = done if answer.status_code == requests.codes.partial_content else 0
+            total = done + int(answer.headers.get("content-length", 0))
+            with self.part.open("ab" if done else "wb") as file:
+                for chunk in answer.iter_content(1 << 16):
+                    done += file.write(chunk)
+                    if self.report is not None:
+                        self.report(Path(address).name, done, total)
+        self.part.replace(output_file)
+
+
 def _download(file: PublicFile, report: Report | None) -> Path:
     """The file, kept under its host and path: whole and with the hash that it must have, or not at all."""
     import pooch
-    from requests import RequestException
 
-    pooch.get_logger().setLevel("WARNING")
     parts = urlsplit(file.address)
     place = data_path() / DOWNLOADS / parts.netloc / parts.path.lstrip("/")
     meter = False if report is None else _Meter(place.name, report)
     wanted = {"timeout": TIMEOUT, "headers": {"User-Agent": "heedful"}}
-    downloader: Any = pooch.HTTPDownloader(progressbar=meter, **wanted)  # pyright: ignore[reportArgumentType]
+    return _retrieve(file, place, pooch.HTTPDownloader(progressbar=meter, **wanted))  # pyright: ignore[reportArgumentType]
+
+
+def _retrieve(file: PublicFile, place: Path, downloader: Any) -> Path:
+    import pooch
+    from requests import RequestException
+
+    pooch.get_logger().setLevel("WARNING")
     try:
         pooch.retrieve(file.address, file.hash, place.name, place.parent, downloader=downloader)
     except RequestException as error:

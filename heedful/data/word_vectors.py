@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from numpy.lib.npyio import NpzFile
 from torch import Tensor
 
+from heedful.data.fetch import VECTORS, fetch_vectors
 from heedful.data.tokenizer import SPECIAL
 from heedful.errors import DataError, HeedfulError, SettingError, lookup
 from heedful.settings.data_folder import data_folder, data_folder_problem, data_path, user_path
@@ -273,13 +274,16 @@ def usual_vectors() -> str:
 
 
 def find_vectors(source: str) -> Path:
-    """The file of these vectors: a path, or a name in the data folder's `embeddings`."""
+    """The file of these vectors: a path, a name in the data folder's `embeddings`, or public vectors, fetched once."""
     path = user_path(source, "--vectors")
     if path.is_file():
         return path
+    if source in VECTORS:
+        return fetch_vectors(source)
     if len(path.parts) > 1:
         raise DataError(f"there is no vector file {path}.")
     folder = data_folder(f"vectors '{source}' (there is no such file here)") / "embeddings"
     if (folder / source).is_file():
         return folder / source
-    return lookup("vectors", source, {file.stem: file for file in sorted(folder.glob("*")) if file.suffix != ".json"})
+    known = {file.stem: file for file in sorted(folder.glob("*")) if file.suffix != ".json"}
+    return lookup("vectors", source, known | dict.fromkeys(VECTORS, folder))

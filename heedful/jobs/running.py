@@ -72,9 +72,7 @@ def carry_out(
             log.warning("%s is not finished and is made again: %s.", place, job.problem(store))
     check_audits(jobs.values())
     if workers is None and scheduler is None:
-        workers = (
-            cores() if len(jobs) > 1 and any(total > FEW_WORDS for total in accumulate(_words(jobs, store))) else 1
-        )
+        workers = processes_for(jobs, store)
         least = MANY_WORDS if cores() > 1 else float("inf")
     else:
         least = 0 if scheduler is not None or (workers or 0) > 1 else float("inf")
@@ -91,8 +89,15 @@ def carry_out(
         return run(jobs, executor, report=report, cached=cached)
 
 
-def _words(jobs: Mapping[str, Job], store: Store) -> Iterator[int]:
-    """How many words each job reads, counted as training reads them."""
+def processes_for(jobs: Mapping[str, Job], store: Store) -> int:
+    """Number of processes that do jobs if none is given."""
+    return (
+        cores() if len(jobs) > 1 and any(total > FEW_WORDS for total in accumulate(words_of_jobs(jobs, store))) else 1
+    )
+
+
+def words_of_jobs(jobs: Mapping[str, Job], store: Store) -> Iterator[int]:
+    """Number of words that each job reads, counted as training reads them."""
     for job in jobs.values():
         if job.kind == "audit":
             yield PASSES * sum(words_of_audit(AuditWork.model_validate_json(job.settings), store, jobs))

@@ -1,5 +1,6 @@
 """An audit's files, read and checked. They can be untrusted: nothing in them is executed."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -8,7 +9,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from heedful.errors import StoreError
+from heedful.errors import SettingError, StoreError
 from heedful.schema import Reason, Verdict, updated
 from heedful.schema.table_columns import EXAMPLES, NULLABLE, OPTIONAL, OUTCOMES, ROWS, UNCOUNTED
 from heedful.settings.validation import flatten_settings
@@ -222,6 +223,12 @@ def _scanned(path: Path) -> pl.LazyFrame:
 def _read_verdict(folder: Path) -> Verdict:
     if damage := find_damage(folder, ["verdict.json"]):
         raise StoreError(damage)
+    content = json.loads((folder / "verdict.json").read_bytes())
+    if isinstance(content, dict) and (several := content.get("audits")):
+        raise SettingError(
+            f"{folder} holds the report of {len(several)} models. Read the audit of one of them by its run key: "
+            f"{', '.join(str(each.get('run')) for each in several)}."
+        )
     return read_verdict_file(folder)
 
 

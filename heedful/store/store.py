@@ -18,6 +18,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -309,6 +310,18 @@ def audits_of_run(folder: Path, run: str) -> Iterator[tuple[Path, Verdict]]:
     for place in _audits_by_run(folder).get(run, []):
         if audit_defect(place) is None:
             yield place, read_verdict_file(place)
+
+
+def answers_by_run(folder: Path) -> dict[str, str]:
+    """Headline of the newest audit with an answer of each run; an audit of several seeds comes first."""
+    answers: dict[str, str] = {}
+    for run, places in _audits_by_run(folder).items():
+        for place in places:
+            with suppress(StoreError):
+                answer = read_verdict_file(place).answer
+                if answer is not None and run not in answers:
+                    answers[run] = answer.headline
+    return answers
 
 
 def pooled_key(audits: Sequence[str]) -> str:

@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_one_line(root, monkeypatch):
         ([*data, *model, "--site", "layer:9"], "must name a layer from 0 to 1"),
         ([*data, *model, "--scope", "rows"], "unknown scope 'rows'"),
         ([*data, *model, *model], "some are named twice"),
-        ([*data, "--site", "last"], "--site must be left out"),
+        ([*data, "--site", "last"], "Remove --site"),
         ([*data, *model, "--encoder", "cnn"], "--encoder says how to train"),
         (["mock-1", *model], "The data has 'negative', 'positive'; the model has 'bad', 'good'"),
     ):

@@ -84,7 +84,8 @@ def audit(tmp_path, *arguments: str) -> str:
 def test_audit_prints_the_answer_and_writes_its_files(tmp_path, reviews):
     output = audit(tmp_path, str(reviews), "--text", "t", "--label", "y", *SMALL, *QUICK)
     written = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert written == ["SHA256SUMS", "outcomes.parquet", "report.html", "rows.parquet", "verdict.json"]
+    tables = ["examples.parquet", "outcomes.parquet", "rows.parquet"]
+    assert written == sorted(["SHA256SUMS", "report.html", "verdict.json", *tables])
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert verdict["texts"] == 12 and verdict["answer"]["headline"] == "Too few texts"
     printed = " ".join(output.split())
@@ -114,7 +115,7 @@ def test_the_terminal_says_what_the_document_does_and_details_more(tmp_path):
 
 def test_the_answer_can_be_left_out(tmp_path):
     output = audit(tmp_path, "mock-1", *SMALL, *QUICK, "--tests", "uniform")
-    assert "The answer was not asked for: `--tests` leaves `outcome` out." in " ".join(output.split())
+    assert "No answer: `--tests` does not include `outcome`." in " ".join(output.split())
     assert "Is attention needed at all?" in " ".join(output.split())
     assert json.loads((tmp_path / "out/verdict.json").read_text())["answer"] is None
     assert pl.read_parquet(tmp_path / "out/outcomes.parquet").is_empty()
@@ -152,7 +153,7 @@ def test_a_finished_run_is_audited_and_its_figures_are_written(tmp_path):
 @pytest.mark.cluster
 def test_seeds_are_audited_together(tmp_path):
     output = audit(tmp_path, "mock-1", *TAUGHT, *QUICK, "--seeds", "2", "--tests", "uniform,erase_one")
-    assert "seeds 0, 1" in output and "(seeds)" in output and "The answer was not asked for" in output
+    assert "seeds 0, 1" in output and "(seeds)" in output and "No answer: `--tests` does not include" in output
     assert len(list((tmp_path / "runs").iterdir())) == 2
     verdict = json.loads((tmp_path / "out/verdict.json").read_text())
     assert [training["seed"] for training in verdict["trainings"]] == [0, 1]
@@ -331,5 +332,5 @@ finally:
     print("imported:", *{HEAVY} & set(sys.modules))
 """
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert "Should you heed the attention?" in result.stdout
+    assert "Can you trust attention as an explanation?" in result.stdout
     assert result.stdout.splitlines()[-1] == "imported:"

@@ -9,9 +9,11 @@ from typer.testing import CliRunner
 from heedful.cli import app
 from heedful.cli.lists import names_of
 from heedful.errors import SettingError
+from heedful.schema import updated
 from heedful.settings.validation import update_settings
-from heedful.store.store import Store
+from heedful.store.store import Store, write_verdict
 from heedful.training.loop import train
+from support.answered import make_answered
 from support.runs import changed, toy
 
 
@@ -36,18 +38,19 @@ def store(tmp_path_factory):
 
 def test_runs_are_listed_with_date_accuracy_and_what_differs(store):
     result = invoke("runs", "--runs", store.folder)
-    head, *lines = result.stdout.splitlines()
+    head, columns, *lines = result.stdout.splitlines()
+    assert columns.split() == ["run", "date", "accuracy", "answer", "settings"]
     assert head == "all: mock-1  additive  vanilla"
     assert {line.split()[0] for line in lines} == {key[:8] for key in store.listing()[0]}
     (line,) = (line for line in lines if "cnn" in line)
     accuracy = next(iter(store.listing()[0].values())).scores["test"]["accuracy"]
-    assert line.split()[3] == f"{accuracy:.3f}"
+    assert line[columns.index("accuracy") :].startswith(f"{accuracy:.3f}")
     assert line.endswith("cnn, seed 0, min_count 3, hidden_size 11, kernels [1, 3], temperature 0.25")
     assert "skipped: " in result.stderr and "holiday" in result.stderr and "holiday" not in result.stdout
 
 
 def test_a_listed_key_names_its_run(store):
-    for line in invoke("runs", "--runs", store.folder).stdout.splitlines()[1:]:
+    for line in invoke("runs", "--runs", store.folder).stdout.splitlines()[2:]:
         assert store.find(line.split()[0]) in store.listing()[0]
 
 
@@ -76,3 +79,18 @@ def test_an_empty_store_says_so(tmp_path):
 def test_an_unknown_kind_lists_the_known():
     result = CliRunner().invoke(app, ["list", "run"])
     assert isinstance(result.exception, SettingError) and "Did you mean 'runs'" in str(result.exception)
+
+
+def test_runs_have_their_answers(store, tmp_path):
+    answered, *_ = store.listing()[0]
+    verdict = make_answered([(100, 1.0, 0.95), (100, 1.0, 0.1)], ("good", "bad"))
+    (tmp_path / "audit").mkdir()
+    write_verdict(updated(verdict, run=answered, trainings=()), tmp_path / "audit")
+    listed = ("runs", "--runs", store.folder, "--audits", tmp_path)
+    _, columns, *lines = invoke(*listed).stdout.splitlines()
+    shown = {line.split()[0]: line[columns.index("answer") : columns.index("settings")].strip() for line in lines}
+    assert shown == {
+        key[:8]: "It depends on the class" if key == answered else "not audited" for key in store.listing()[0]
+    }
+    headlines = {run["key"]: run["answer"] for run in json.loads(invoke(*listed, "--json").stdout)["runs"]}
+    assert headlines[answered] == verdict.answer.headline and list(headlines.values()).count(None) == 2

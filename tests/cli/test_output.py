@@ -112,8 +112,8 @@ def test_an_ascii_terminal_gets_what_it_can_show(tmp_path):
 def test_what_the_user_can_change_is_a_sentence_and_our_own_mistakes_are_not():
     for error, words in (
         (SettingError("this and that"), "this and that"),
-        (MemoryError(), "memory does not suffice"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"), "memory does not"),
+        (MemoryError(), "out of memory. Reduce batch_size"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"), "out of memory"),
         (OSError(28, "No space left on device", "runs/x"), "runs/x: No space left on device"),
     ):
         assert words in (explain_failure(error) or "")
@@ -154,9 +154,13 @@ def test_jobs_under_way_done_and_failed_are_shown(capsys, monkeypatch):
         report(SweepStatus(cached=1, done=0, failed=0, running=2, left=2), None, None)
         progress(Step("a", "epoch 1 of 2", 1, 10))
         (bars,) = shown
-        assert [line.split(",")[0] for line in bars.lines()] == ["all: 0 of 2", "first: epoch 1 of 2: 1 of 10"]
+        lines = [line.split(", about")[0] for line in bars.lines()]
+        assert lines == ["all, in percent: 5 of 100", "first: epoch 1 of 2: 1 of 10"]
         report(SweepStatus(cached=1, done=1, failed=0, running=0, left=1), "a", None)
-        assert [line.split(",")[0] for line in bars.lines()] == ["all (waiting for a worker): 1 of 2"]
+        (line,) = bars.lines()
+        assert line.startswith("all, in percent (waiting for a worker): 50 of 100")
+        progress(Step("b", "auditing", 3, 4))
+        assert bars.lines()[0].startswith("all, in percent (waiting for a worker): 88 of 100")
         report(SweepStatus(cached=1, done=1, failed=1, running=0, left=0), "b", "it broke")
     said = capsys.readouterr().err
     assert "done   run a" in said and "failed second: it broke" in said and errors == {"b": "it broke"}

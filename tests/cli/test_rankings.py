@@ -106,7 +106,7 @@ def test_what_cannot_be_done_is_said_in_one_line(key):
     model, scores = ["--model", key], ["--scores", "mine.jsonl"]
     for arguments, message in (
         (["marked.csv", *scores], "--scores are of a model: name the finished run"),
-        ([*model, *scores, "--seeds", "2"], "--seeds must be left out: with --scores"),
+        ([*model, *scores, "--seeds", "2"], "--seeds cannot be combined with --scores"),
         ([*model, "--scores", "none.jsonl"], "none.jsonl cannot be read"),
         ([*model, "--scores", "others.jsonl"], "must name the audited texts by their ids; none does"),
         (["mock-1", "--rankings", "rollout"], "--rankings rollout is for Hugging Face models"),

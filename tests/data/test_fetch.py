@@ -1,14 +1,16 @@
 import gzip
 import hashlib
 import json
+import random
 from dataclasses import replace
 
 import pytest
 
 from heedful.data import load, named_sets
-from heedful.data.fetch import describe_layout, fetch_set
+from heedful.data.fetch import VECTORS, describe_layout, fetch_set, fetch_vectors
 from heedful.data.public_sets import PUBLIC_SETS, PublicFile, PublicSet
 from heedful.data.sources.files import has_set
+from heedful.data.word_vectors import load_vectors
 from heedful.errors import DataError
 from heedful.settings import DataSettings, TextSettings
 from support.file_server import FileServer, serve
@@ -131,3 +133,57 @@ def test_a_folder_in_the_way_is_kept(letters, tmp_path):
 def test_a_layout_has_the_columns_of_the_task():
     layout = describe_layout("babi_task1", PUBLIC_SETS["babi_task1"])
     assert '"context", "question", "answer" in each row.' in layout
+
+
+DRAWN = random.Random(0)
+WORDS = [f"word{n} {DRAWN.random()} -{n}.25" for n in range(10_000)]
+GLOVE = gzip.compress("\n".join([f"{len(WORDS)} 2", *WORDS, ""]).encode(), mtime=0)
+BLOCK = 1 << 16
+
+
+@pytest.fixture
+def vectors(letters, server, monkeypatch):
+    """The address of word vectors on the server, under the name glove-100."""
+    server.files["/glove.gz"] = GLOVE
+    file = PublicFile(f"{server.address}/glove.gz", f"md5:{hashlib.md5(GLOVE).hexdigest()}")
+    monkeypatch.setitem(VECTORS, "glove-100", file)
+    return server
+
+
+def test_public_vectors_are_fetched_once_and_read_by_their_name(vectors, tmp_path):
+    loaded = load_vectors("glove-100")
+    assert loaded.words[:2] == ("word0", "word1") and loaded.matrix[2, 1] == -2.25
+    assert load_vectors("glove-100").words == loaded.words
+    assert vectors.asked == ["/glove.gz"]
+    assert left_behind(tmp_path) == ["data/embeddings/glove-100.gz"]
+
+
+@pytest.mark.parametrize("resumes", [True, False])
+def test_an_interrupted_download_of_vectors_resumes(vectors, tmp_path, resumes):
+    vectors.resumes, vectors.cut_after = resumes, BLOCK + 100
+    with pytest.raises(
+        DataError, match=r"glove-100 cannot be fetched: .*Is there a network\? .*the same command resumes"
+    ):
+        load_vectors("glove-100")
+    assert left_behind(tmp_path) == ["data/downloads/glove-100.gz.part"]
+    vectors.cut_after = None
+    seen = []
+    assert fetch_vectors("glove-100", lambda *progress: seen.append(progress)).read_bytes() == GLOVE
+    assert vectors.starts == [0, BLOCK] and seen[-1] == ("glove.gz", len(GLOVE), len(GLOVE))
+    assert left_behind(tmp_path) == ["data/embeddings/glove-100.gz"]
+
+
+def test_vectors_with_another_hash_are_deleted(vectors, tmp_path):
+    vectors.files["/glove.gz"] = b"<html>Please log in</html>"
+    with pytest.raises(DataError, match="was changed, or came damaged, and was deleted"):
+        load_vectors("glove-100")
+    assert left_behind(tmp_path) == []
+
+
+def test_a_part_longer_than_the_file_is_dropped(vectors, tmp_path):
+    part = tmp_path / "data/downloads/glove-100.gz.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"x" * 1_000_000)
+    with pytest.raises(DataError, match="416"):
+        load_vectors("glove-100")
+    assert load_vectors("glove-100").words

@@ -225,7 +225,9 @@ def test_vectors_are_found_by_name_under_the_data_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path))
     assert load_vectors("own.3d").words == load_vectors("own.3d.txt").words == WORDS
-    with pytest.raises(SettingError, match=r"unknown vectors 'own\.3'. Did you mean 'own\.3d'\? Known: own\.3d\."):
+    with pytest.raises(
+        SettingError, match=r"unknown vectors 'own\.3'. Did you mean 'own\.3d'\? Known: own\.3d, glove-50, .*\."
+    ):
         load_vectors("own.3")
 
 

@@ -100,10 +100,10 @@ def test_the_command_audits_it(bag):
 
 
 REFUSED = (
-    (["my.csv", "--model", "bag.py:load"], "DATA must be left out with --model bag.py:load"),
-    (["--model", "bag.py:load", "--model", "other.py:load"], "another --model must be left out"),
-    (["--model", "bag.py:load", "--seeds", "3"], "--seeds must be left out with --model bag.py:load"),
-    (["--model", "bag.py:load", "--threads", "2", "--workers", "2"], "--threads must be left out with --workers"),
+    (["my.csv", "--model", "bag.py:load"], "DATA cannot be combined with --model bag.py:load"),
+    (["--model", "bag.py:load", "--model", "other.py:load"], "another --model cannot be combined"),
+    (["--model", "bag.py:load", "--seeds", "3"], "--seeds cannot be combined with --model bag.py:load"),
+    (["--model", "bag.py:load", "--threads", "2", "--workers", "2"], "--threads cannot be combined with --workers"),
 )
 
 

@@ -15,12 +15,16 @@ class FileServer:
         files: content by path.
         cut_after: break the connection off after so many bytes of an answer.
         asked: the path of each request.
+        resumes: whether ranges of bytes are served.
+        starts: the first byte that each request asked for.
     """
 
     files: dict[str, bytes]
     cut_after: int | None = None
     asked: list[str] = field(default_factory=list)
     address: str = ""
+    resumes: bool = True
+    starts: list[int] = field(default_factory=list)
 
 
 @contextmanager
@@ -34,7 +38,13 @@ def serve(server: FileServer) -> Iterator[FileServer]:
             if content is None:
                 self.send_error(404)
                 return
-            self.send_response(200)
+            first = int((self.headers.get("Range") or "bytes=0-").removeprefix("bytes=").removesuffix("-"))
+            if first >= len(content) and server.resumes:
+                self.send_error(416)
+                return
+            content = content[first if server.resumes else 0 :]
+            server.starts.append(first)
+            self.send_response(206 if server.resumes and first else 200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content[: server.cut_after])
