@@ -28,9 +28,7 @@ def test_a_number(value, shown):
     assert format_number(value) == shown
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"), [(0.125, "12.5%"), (-0.0001, "0.0%"), (-0.02, "-2.0%"), (1.0, "100.0%")]
-)
+@pytest.mark.parametrize(("value", "shown"), [(0.125, "12.5%"), (-0.0001, "0.0%"), (-0.02, "-2.0%"), (1.0, "100.0%")])
 def test_a_share(value, shown):
     assert format_number(value, percent=True) == shown
 
