@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 DOCS = Path(__file__).parent
-TEXT = "A smart, funny film with a slow start, but the ending is simply wonderful."
+TEXT = "A slow start, but the ending is simply wonderful."
 WIDTH, HEIGHT = 1180, 905
 REPORT_WIDTH, REPORT_HEIGHT = 1180, 1465
 
@@ -86,7 +86,7 @@ def live_page(address: str, place: Path) -> None:
 
 
 def drag(page: Page) -> None:
-    """Takes hold of the heaviest bar and pulls it down to a tenth of what it was."""
+    """Drags the heaviest bar down to a tenth of what it was."""
     faders = page.locator("#items .fader")
     weights = [float(fader.get_attribute("aria-valuenow") or 0) for fader in faders.all()]
     track = faders.nth(weights.index(max(weights))).locator(".track")

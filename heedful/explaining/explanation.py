@@ -105,7 +105,7 @@ def guidance_of(verdict: Verdict | None, how_to_audit: str) -> Guidance:
         headline=answer.headline,
         sentence=answer.sentence,
         recommendation=sentence,
-        basis=f"Audit of {seeds} and {texts}{'; another seed may give another answer' if count == 1 else ''}.",
+        basis=f"Audit of {seeds} and {texts}{'; another seed might give a different answer' if count == 1 else ''}.",
         overall=answer.overall,
         classes={each.shares.label: each for each in answer.classes if each.shares.label is not None},
     )

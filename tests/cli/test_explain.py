@@ -82,7 +82,7 @@ def explained(output: str) -> list[dict[str, Any]]:
 
 def test_a_text_in_the_terminal(heedful, audited):
     output = in_one_line(heedful("The film was good", "--model", audited[:6]))
-    assert "Audit of 1 seed and 36 texts; another seed may give another answer." in output
+    assert "Audit of 1 seed and 36 texts; another seed might give a different answer." in output
     assert "If the model predicts good: " in output
     assert "The model predicts good with probability" in output and "film was" in output
     assert "Adversarial attention" in output and "of the maximum divergence" in output

@@ -75,8 +75,8 @@ def test_without_an_answer_attention_is_shown_and_it_says_how_to_get_one():
 
 def test_it_says_on_how_much_the_answer_rests():
     for trainings, texts, basis in [
-        (0, 1200, "Audit of 1 seed and 1,200 texts; another seed may give another answer."),
-        (1, 1, "Audit of 1 seed and 1 text; another seed may give another answer."),
+        (0, 1200, "Audit of 1 seed and 1,200 texts; another seed might give a different answer."),
+        (1, 1, "Audit of 1 seed and 1 text; another seed might give a different answer."),
         (3, 20, "Audit of 3 seeds and 20 texts."),
     ]:
         verdict = verdict_of(trainings=(Training(run="r"),) * trainings, texts=texts)

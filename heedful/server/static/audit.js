@@ -12,7 +12,7 @@ export function showAudit(model) {
   const root = find("audit"), { guidance, lines } = model;
   const facts = make("dl", { className: "facts small" }, ...Object.entries(model.about).map(([name, value]) => make("div", {}, make("dt", { textContent: name }), make("dd", { textContent: value }))));
   if (!guidance) {
-    root.replaceChildren(make("p", { className: "soft", textContent: "This model has no audit: heedful audit makes one." }), facts);
+    root.replaceChildren(make("p", { className: "soft", textContent: "This model has no audit. Make one with heedful audit." }), facts);
     return;
   }
   const report = "/report/" + encodeURIComponent(model.id), { overall, sentence, classes } = guidance;

@@ -18,7 +18,7 @@ export function movedSentence(moved, widest, item) {
   const attention = item === "sentence" ? "attention over its sentences" : "attention";
   const most = widest === null ? "" : "the most that any " + attention + " can move it is " + (widest.solver === "exact" ? "" : "at least ") + share(widest.tvd) + ".";
   if (moved < 5e-7) return "The weights have not moved the prediction" + (most ? "; " + most : ".");
-  return "The weights have moved the prediction by " + share(moved) + (most ? "; " + most : ".");
+  return "The weights have " + (moved < 1e-4 ? "hardly moved the prediction" : "moved the prediction by " + share(moved)) + (most ? "; " + most : ".");
 }
 
 function classBar(label, probability, own, isAnswer) {
