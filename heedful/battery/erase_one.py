@@ -75,9 +75,9 @@ TEST = BatteryTest(
             ),
             unit="share",
             sentence=lambda answer: (
-                f"Erasing the most attended {answer.item} changes {per_100(answer.value)} decisions, any other "
-                f"{answer.item} at random {per_100(answer.floor)}; for {per_100(answer.best)} texts some single "
-                f"{answer.item} would."
+                f"Erasing the most attended {answer.item} flips {per_100(answer.value)} predictions; erasing a random "
+                f"other {answer.item} flips {per_100(answer.floor)}. In {per_100(answer.best)} texts, erasing some "
+                f"single {answer.item} flips the prediction."
             ),
         ),
     ),

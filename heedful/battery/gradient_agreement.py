@@ -49,9 +49,9 @@ TEST = BatteryTest(
             ),
             best_kind="yardstick",
             sentence=lambda answer: (
-                f"Attention and the gradient order the {answer.item}s with an agreement of {answer.value:.2f} (1: the "
-                f"same order, 0: no relation); the same weights permuted reach {answer.floor:.2f}. The gradient and "
-                f"leaving {answer.item}s out agree with each other by {answer.best:.2f}."
+                f"Kendall's tau between attention and the gradient is {answer.value:.2f} (1: same order, 0: "
+                f"unrelated). For permuted weights it is {answer.floor:.2f}; between the gradient and leave-one-out, "
+                f"{answer.best:.2f}."
             ),
         ),
     ),

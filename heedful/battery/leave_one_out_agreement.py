@@ -40,8 +40,8 @@ def _measured(columns: Columns) -> ValueFloorBest:
 
 def _sentence(answer: QuestionResult) -> str:
     return (
-        f"Attention and the effect of leaving a {answer.item} out order the {answer.item}s with an agreement of "
-        f"{answer.value:.2f} (1: the same order, 0: no relation), the gradient of {answer.best:.2f}."
+        f"Kendall's tau between attention and leave-one-out is {answer.value:.2f} (1: same order, 0: unrelated). "
+        f"For the gradient it is {answer.best:.2f}."
     )
 
 

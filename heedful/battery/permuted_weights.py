@@ -48,7 +48,7 @@ TEST = BatteryTest(
             sentence=lambda answer: (
                 f"Permuting the weights at random typically moves the prediction by {answer.value:.2f}; the worst "
                 f"permutation would move it by {answer.best:.2f}. For "
-                f"{per_100(answer.details['some permutation flips'])} texts some permutation changes the answer."
+                f"{per_100(answer.details['some permutation flips'])} texts some permutation flips the prediction."
             ),
             details=means({"some permutation flips": "permutation.some_flips"}),
             if_inexact="The worst permutation is the worst that was found; a worse one may exist.",

@@ -277,7 +277,7 @@ def test_words_that_do_not_fit_are_named(own):
 
 def test_only_the_user_can_number_tokens(own):
     for texts in ["a text", ["a text"], []]:
-        with pytest.raises(SettingError, match="texts must be a `Batch` or a list of them for a model of your own"):
+        with pytest.raises(SettingError, match="texts must be a `Batch` or a list of them for your own model"):
             explain_texts(own[0], texts)
 
 
