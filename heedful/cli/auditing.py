@@ -75,7 +75,7 @@ def print_estimate(
     if known is None or known.seconds < LONG:
         return
     models = f"{known.models} model{'s' if known.models > 1 else ''}"
-    quick = f"; --quick for {format_seconds(known.quick)}" if quick_texts and known.quick < known.seconds / 2 else ""
+    quick = f"; --quick for {format_seconds(known.quick)}" if quick_texts and known.quick < 0.7 * known.seconds else ""
     line = f"about {format_seconds(known.seconds)}: {models}, {known.texts:,} texts{quick}"
     console.print(line, markup=False, soft_wrap=True)
 

@@ -126,8 +126,8 @@ def test_a_place_that_cannot_be_written_is_named_before_anything_is_drawn(audits
     file = tmp_path / "file"
     file.write_text("a file")
     for options, message in (
-        (["--out", str(tmp_path)], "--out must be a file for the page"),
-        (["--out", ""], "--out must be a file for the page"),
+        (["--out", str(tmp_path)], "--out must be a file, for example"),
+        (["--out", ""], "--out must be a file, for example"),
         (["--out", f"{file}/page.html"], "--out must be a folder that can be written"),
         (["--figures", str(file)], "--figures must be a folder that can be written"),
     ):
