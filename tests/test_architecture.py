@@ -139,31 +139,31 @@ def test_the_root_holds_only_what_everything_shares():
 
 
 BUDGET = {
-    ".": (320, 6),
-    "attribution": (1260, 13),
+    ".": (330, 6),
+    "attribution": (1320, 13),
     "auditing": (1180, 9),
-    "battery": (2450, 30),
+    "battery": (2480, 30),
     "calibration": (590, 5),
     "cli": (2370, 17),
-    "data": (2980, 22),
+    "data": (2990, 22),
     "exact": (1540, 13),
     "explaining": (310, 4),
-    "jobs": (1660, 13),
-    "measures": (1140, 10),
+    "jobs": (1670, 13),
+    "measures": (1220, 11),
     "models": (3250, 30),
-    "papers": (4010, 30),
-    "report": (2140, 20),
+    "papers": (5090, 38),
+    "report": (2160, 20),
     "schema": (340, 3),
-    "server": (1360, 14),
+    "server": (1350, 14),
     "settings": (370, 3),
-    "store": (650, 6),
+    "store": (660, 6),
     "subjects": (1270, 8),
-    "token_scores": (500, 5),
-    "training": (1490, 22),
-    "verdict": (940, 9),
+    "token_scores": (510, 5),
+    "training": (1550, 22),
+    "verdict": (960, 9),
 }
 """Code lines and files of each folder of the package, by tools/count_code.py."""
-MOST_CODE, MOST_FILES, MOST_TEST_CODE = 32_240, 300, 34_000
+MOST_CODE, MOST_FILES, MOST_TEST_CODE = 33_510, 301, 34_000
 
 
 def test_folders_keep_to_their_budgets():
