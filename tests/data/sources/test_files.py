@@ -227,7 +227,9 @@ def test_marks_belong_to_the_content(tmp_path):
 def test_marks_outside_of_the_text_are_counted_and_too_many_refused(tmp_path):
     some = dataset(marked_csv(tmp_path / "own.csv", {"why": ["0, 99", "1", "0", "2"]}), rationale="why")
     assert any("5 of 25 marks in column 'why' are nowhere in their text" in note for note in some.notes)
-    with pytest.raises(DataError, match=r"15 of 20 rationales do not occur in the text of their row \(first: .*own.csv, line 2\)"):
+    with pytest.raises(
+        DataError, match=r"15 of 20 rationales do not occur in the text of their row \(first: .*own.csv, line 2\)"
+    ):
         dataset(marked_csv(tmp_path / "own.csv", {"why": ["90", "91", "92", "2"]}), rationale="why")
 
 
