@@ -43,7 +43,9 @@ def report(options: ReportOptions) -> None:
     from heedful.report import read_audit, without_texts, write_figures, write_report
     from heedful.store.folders import check_writable
 
-    printed, out = output(), options.out or ("report/card.md" if options.card else "report/report.html")
+    printed, out = output(), options.out
+    if out is None:
+        out = "report/card.md" if options.card else "report/report.html"
     if options.card and (options.figures is not None or len(options.names) > 1):
         other = "more than one audit" if options.figures is None else "--figures"
         raise SettingError(f"--card cannot be combined with {other}. Remove one of them.")

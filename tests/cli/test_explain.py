@@ -176,10 +176,10 @@ def test_texts_without_words_are_left_out_and_noted(heedful, audited, asked, roo
     (root / "gaps.csv").write_text('text,label\nso good,1\n,1\n"  ",2\nso bad,2\n', encoding="utf-8")
     content = json.loads(heedful("gaps.csv", "--model", audited, "--json"))
     assert len(content["texts"]) == 2
-    assert content["notes"] == ["Left out, for want of words: 2 texts (line 3, line 4)."]
+    assert content["notes"] == ["Skipped, because they have no words: 2 texts (line 3, line 4)."]
     (root / "gaps2.csv").write_text("text,query\nso good,why\nso bad,\n", encoding="utf-8")
     content = json.loads(heedful("gaps2.csv", "--model", asked, "--json"))
-    assert len(content["texts"]) == 1 and content["notes"][0] == "Left out, for want of words: 1 text (line 3)."
+    assert len(content["texts"]) == 1 and content["notes"][0] == "Skipped, because they have no words: 1 text (line 3)."
     (root / "gaps3.csv").write_text("text,label\nso good,1\n" + ",1\n" * 9, encoding="utf-8")
     content = json.loads(heedful("gaps3.csv", "--model", audited, "--json"))
     assert content["notes"][0].endswith("9 texts (line 3, line 4, line 5, line 6, line 7 ...).")
