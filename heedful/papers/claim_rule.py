@@ -459,4 +459,4 @@ def effect_text(claim: Claim, number: Estimate | float | None) -> str:
         text = format_estimate(number.value, number.low, number.high, decimals=DECIMALS, percent=percent)
     else:
         text = format_number(number, decimals=DECIMALS, percent=percent)
-    return text.replace(" %", "") if claim.unit == "accuracy" else text
+    return text.replace("%", "") if claim.unit == "accuracy" else text

@@ -37,7 +37,7 @@ def accuracy_text(verdict: Verdict) -> str:
     """The accuracy next to that of the most common class; empty if it is unknown.
 
     >>> accuracy_text(Verdict(run="r", data="d", texts=3, labels=(), lines=(), scores={"accuracy": 0.9}))
-    '90.0 %'
+    '90.0%'
     """
     if verdict.answer is not None and not verdict.answer.is_checked:
         return "not checked: the texts have no labels"

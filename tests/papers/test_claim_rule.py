@@ -201,7 +201,7 @@ def test_claims_in_words():
     number = Estimate(0.1234, 0.1, 0.15, 100)
     assert effect_text(CLAIM, number) == "0.123 (0.100 to 0.150)" and effect_text(CLAIM, None) == "–"
     assert effect_text(replace(CLAIM, unit="accuracy"), number) == "12.3 (10.0 to 15.0)"
-    assert effect_text(replace(CLAIM, unit="share of texts"), 0.5) == "50.0 %"
+    assert effect_text(replace(CLAIM, unit="share of texts"), 0.5) == "50.0%"
 
 
 # The rule in simulated worlds: a quick version of benchmarks/claims.py.

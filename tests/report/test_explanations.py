@@ -129,7 +129,7 @@ def test_no_probability_is_shown_as_certain_and_other_answers_are_named_by_their
 
 
 def test_the_sentences_say_what_erasure_changes_the_prediction_and_how_different_attention_could_be():
-    reaches, keeps = "81 % of the maximum divergence (JSD 0.45).", "keeps the prediction (probability 0.85) and"
+    reaches, keeps = "81% of the maximum divergence (JSD 0.45).", "keeps the prediction (probability 0.85) and"
     of_great = (
         "Erasing the attention weight of “great” (1 of 3 words) changes the prediction to bad (probability 0.62);"
     )
@@ -227,7 +227,7 @@ def test_the_page_says_what_decides_where_attention_points_and_what_the_audit_fo
         "Attention for comparison",
         "Adversarial attention predicts good with 0.85",
         "Erasing the attention weight of “great” (1 of 3 words) changes the prediction to bad",
-        "reaches 81 % of the maximum divergence (JSD 0.45)",
+        "reaches 81% of the maximum divergence (JSD 0.45)",
         "A note on the text.",
         "A note on the file.",
         "opposes it",

@@ -49,7 +49,7 @@ def test_the_whole_text_without_colors():
         "\n"
         "- Erasing the attention weight of “great” (1 of 3 words) changes the prediction to bad (probability 0.62); no "
         "smaller set does.\n"
-        "- Adversarial attention keeps the prediction (probability 0.85) and reaches 81 % of the maximum divergence "
+        "- Adversarial attention keeps the prediction (probability 0.85) and reaches 81% of the maximum divergence "
         "(JSD 0.45).\n"
         "\n"
         "Basis. Can attention be shown as an explanation?\n"
