@@ -188,7 +188,7 @@ def _other(explanation: Explanation) -> str:
     if other.predicted != explanation.predicted:
         label = f"{explanation.predicted} {probability}, just below another label"
         kept = f"moves the prediction by at most {other.eps:g} ({label})"
-    return f"{which} {kept} and {reaches} {100 * other.share:.0f} % of the maximum divergence (JSD {other.js:.2f})."
+    return f"{which} {kept} and {reaches} {100 * other.share:.0f}% of the maximum divergence (JSD {other.js:.2f})."
 
 
 MOST_NAMED = 5
