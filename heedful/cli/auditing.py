@@ -16,6 +16,7 @@ import heedful
 from heedful.cli import command_options
 from heedful.cli.output import make_table
 from heedful.cli.progress import show_jobs
+from heedful.errors import HeedfulError
 from heedful.formatting import format_interval, format_number, format_seconds
 from heedful.schema import Interval, Verdict, updated
 from heedful.schema.rankings import ranking_title
@@ -71,7 +72,10 @@ def print_estimate(
     """
     from heedful.jobs.estimating import estimate
 
-    known = estimate(plan, store, quick_texts=quick_texts or 1, device=device, workers=workers)
+    try:
+        known = estimate(plan, store, quick_texts=quick_texts or 1, device=device, workers=workers)
+    except HeedfulError:  # the work itself says what is wrong, or does without what only the probe lacks
+        return
     if known is None or known.seconds < LONG:
         return
     models = f"{known.models} model{'s' if known.models > 1 else ''}"

@@ -155,7 +155,8 @@ class _Probe:
         words = [sum(map(_words, own)) for own in (dataset.train, dataset.dev)]
         seconds = times[0] - began + _epochs(run) * epoch * (1 + SCORING * words[1] / words[0])
         few = replace(dataset, train=dataset.train[:200], dev=dataset.dev[:20], test=dataset.test[:20])
-        trained = train(update_settings(run, {"training.epochs": 1}), few, device=self.device)
+        shortest = 1 + METHODS[run.training.method].honest_epochs
+        trained = train(update_settings(run, {"training.epochs": shortest}), few, device=self.device)
         return seconds, open_subject(trained, self.store), dataset
 
     def _audit(self, subject: Subject, data: Dataset, settings: AuditSettings) -> float:
