@@ -204,7 +204,8 @@ def _note_vectors(printed: "Output", plan: "Plan") -> None:
     from heedful.data import DATASETS
     from heedful.jobs.work import dataset_of
 
-    run = next(iter(plan.runs.values()))
+    if (run := next(iter(plan.runs.values()), None)) is None:
+        return
     is_plain = run.network.vectors is None and run.finetune is None and not run.network.encoder.startswith("hf:")
     if is_plain and run.data.source not in DATASETS and (count := len(dataset_of(run).train)) < FEW_TRAINING_TEXTS:
         printed.note(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -223,7 +223,9 @@ def _scanned(path: Path) -> pl.LazyFrame:
 def _read_verdict(folder: Path) -> Verdict:
     if damage := find_damage(folder, ["verdict.json"]):
         raise StoreError(damage)
-    content = json.loads((folder / "verdict.json").read_bytes())
+    content = None
+    with suppress(ValueError, RecursionError):  # what is no verdict is refused below, with its reason
+        content = json.loads((folder / "verdict.json").read_bytes())
     if isinstance(content, dict) and (several := content.get("audits")):
         raise SettingError(
             f"{folder} holds the report of {len(several)} models. Read the audit of one of them by its run key: "

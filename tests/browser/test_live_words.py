@@ -14,7 +14,7 @@ def text(page):
 
 def answered(live, name, probabilities):
     place = max(range(len(probabilities)), key=lambda at: probabilities[at])
-    return f"{live.models[name].info.labels[place]} {100 * probabilities[place]:.1f}%"
+    return f"{live.models[name].info.labels[place]} {100 * probabilities[place]:.1f} %"
 
 
 def edited(page):
@@ -81,7 +81,7 @@ def test_the_key_words_are_deleted_or_kept_as_the_outcome_says(opened, live):
         edited(page)
         page.read()
         assert text(page) == " ".join(w for at, w in enumerate(words) if (at in outcome["key_words"]) == key)
-        assert f"{outcome[label]} {100 * outcome[probability]:.1f}%" in page.page.locator(
+        assert f"{outcome[label]} {100 * outcome[probability]:.1f} %" in page.page.locator(
             ".says"
         ).inner_text().replace("\xa0", " ").replace("\n", " ")
         page.page.locator("#undo").click()

@@ -28,7 +28,7 @@ def test_a_reader_finds_the_way_from_the_first_page_to_a_claim(page):
     assert page.locator("img[alt^='The top of a report']").evaluate("image => image.naturalWidth") > 500
     page.get_by_role("link", name="Start here").first.click()
     assert page.locator("h1").inner_text().startswith("Start here")
-    page.locator(".sidebar-tree").get_by_role("link", name="Every claim, and what became of it").click()
+    page.locator(".sidebar-tree").get_by_role("link", name="Every claim, and the result").click()
     page.wait_for_load_state()
     assert page.locator("table").nth(1).locator("tbody tr").count() > 50
     page.locator("table").first.get_by_role("link", name="Hu et al. (2023), SEAT").first.click()

@@ -16,8 +16,14 @@ PARTS = {
     "training": TrainingSettings,
     "audit": AuditSettings,
 }
-FREE = {"data.fingerprint", "network.vectors_fingerprint", "audit.tests", "audit.options"}
-"""Filled in by us, or tables of their own."""
+FREE = {
+    "data.fingerprint",
+    "network.vectors_fingerprint",
+    "training.weight_decay",
+    "audit.tests",
+    "audit.options",
+}
+"""Filled in by us, tables of their own, or of two types."""
 KNOWN: dict[str, list[Any]] = {}
 
 

@@ -119,10 +119,10 @@ def test_a_folder_of_the_users_is_never_deleted(file, store):
     (place / "mine.txt").write_text("mine")
     places = ["--runs", folder / "runs"]
     if file in RUN_FILES:
-        assert_refused([*TRAIN, *places], "Move that away")
+        assert_refused([*TRAIN, *places], "Move it away")
     else:
         audited = ["audit", "--model", run, "--tests", "prediction,permutation", "--audits", folder / "audits"]
-        assert_refused([*audited, *places, "--out", folder], "Move that away")
+        assert_refused([*audited, *places, "--out", folder], "Move it away")
     assert (place / "mine.txt").read_text() == "mine"
 
 

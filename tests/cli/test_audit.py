@@ -100,7 +100,9 @@ def test_the_audit_of_several_seeds_is_found_by_each_of_them_without_torch(heedf
     """A second call reads what is there; the page is drawn again only where it differs or is missing."""
     (tmp_path / "my.csv").write_text("\n".join(rows(60)), encoding="utf-8")
     command = ["audit", "my.csv", *SMALL, *QUICK, "--seeds", "2"]
-    shown = heedful(*command).stdout
+    first = heedful(*command).stdout
+    assert first.startswith("note: training starts from random word vectors on 42 texts.")
+    shown = first.partition("\n")[2]
     page = tmp_path / "report" / "report.html"
     drawn, audits = page.stat().st_mtime_ns, sorted(path.name for path in (tmp_path / "audits").iterdir())
     assert len(audits) == 3

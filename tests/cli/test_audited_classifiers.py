@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_one_line(root, monkeypatch):
         ([*data, *model, "--scope", "rows"], "unknown scope 'rows'"),
         ([*data, *model, *model], "some are named twice"),
         ([*data, "--site", "last"], "Remove --site"),
-        ([*data, *model, "--encoder", "cnn"], "--encoder says how to train"),
+        ([*data, *model, "--encoder", "cnn"], "--encoder cannot be combined with --model"),
         (["mock-1", *model], "The data has 'negative', 'positive'; the model has 'bad', 'good'"),
     ):
         assert_refused(["audit", *arguments], message)

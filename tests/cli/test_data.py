@@ -46,7 +46,7 @@ NAMED = ["--text", "Post body", "--label", "klass"]
 
 def test_describe_shows_balance_lengths_duplicates_and_what_is_dropped(reviews):
     lines = [" ".join(line.split()) for line in heedful("data", "describe", reviews, *NAMED).stdout.splitlines()]
-    assert "reviews (classification): texts of each label" in lines
+    assert "reviews (classification): texts of each label" in " ".join(lines)
     assert any(line.startswith("bad 3") and line.endswith("%)") for line in lines)
     assert any(line.startswith("train 6") for line in lines)
     assert "dropped from reviews.csv: 1 rows without a label" in lines

@@ -105,7 +105,7 @@ def test_what_cannot_be_done_is_said_in_one_line(key):
     write_scores("others.jsonl", ["x1", "x2"])
     model, scores = ["--model", key], ["--scores", "mine.jsonl"]
     for arguments, message in (
-        (["marked.csv", *scores], "--scores are of a model: name the finished run"),
+        (["marked.csv", *scores], "--scores needs --model: name the finished run"),
         ([*model, *scores, "--seeds", "2"], "--seeds cannot be combined with --scores"),
         ([*model, "--scores", "none.jsonl"], "none.jsonl cannot be read"),
         ([*model, "--scores", "others.jsonl"], "must name the audited texts by their ids; none does"),
