@@ -144,7 +144,7 @@ BUDGET = {
     "auditing": (1180, 9),
     "battery": (2480, 30),
     "calibration": (590, 5),
-    "cli": (2370, 17),
+    "cli": (2380, 17),
     "data": (2990, 22),
     "exact": (1540, 13),
     "explaining": (310, 4),
@@ -163,7 +163,7 @@ BUDGET = {
     "verdict": (960, 9),
 }
 """Code lines and files of each folder of the package, by tools/count_code.py."""
-MOST_CODE, MOST_FILES, MOST_TEST_CODE = 33_510, 301, 34_000
+MOST_CODE, MOST_FILES, MOST_TEST_CODE = 33_520, 301, 34_000
 
 
 def test_folders_keep_to_their_budgets():

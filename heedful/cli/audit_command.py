@@ -208,10 +208,7 @@ def _note_vectors(printed: "Output", plan: "Plan") -> None:
         return
     is_plain = run.network.vectors is None and run.finetune is None and not run.network.encoder.startswith("hf:")
     if is_plain and run.data.source not in DATASETS and (count := len(dataset_of(run).train)) < FEW_TRAINING_TEXTS:
-        printed.note(
-            f"training starts from random word vectors on {count:,} texts. Below {FEW_TRAINING_TEXTS:,} texts, "
-            "pretrained vectors usually raise the accuracy: --vectors glove-100 (downloaded once, 128 MB)."
-        )
+        printed.note(f"{count:,} training texts, no word vectors: try --vectors glove-100 (128 MB).")
 
 
 def _cost_of_quick(*, has_seeds: bool) -> str:

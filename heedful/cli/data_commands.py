@@ -163,6 +163,8 @@ def fetch(
 
 def show_vectors_download(name: str | None) -> None:
     """Fetch public word vectors with a progress bar, unless they are there or the name is not theirs."""
+    if name is None:  # and torch need not be imported
+        return
     from heedful.cli.progress import Bars
     from heedful.data.fetch import VECTORS, fetch_vectors, fetched_vectors
 

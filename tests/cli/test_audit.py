@@ -101,7 +101,7 @@ def test_the_audit_of_several_seeds_is_found_by_each_of_them_without_torch(heedf
     (tmp_path / "my.csv").write_text("\n".join(rows(60)), encoding="utf-8")
     command = ["audit", "my.csv", *SMALL, *QUICK, "--seeds", "2"]
     first = heedful(*command).stdout
-    assert first.startswith("note: training starts from random word vectors on 42 texts.")
+    assert first.startswith("note: 42 training texts, no word vectors: try --vectors glove-100")
     shown = first.partition("\n")[2]
     page = tmp_path / "report" / "report.html"
     drawn, audits = page.stat().st_mtime_ns, sorted(path.name for path in (tmp_path / "audits").iterdir())

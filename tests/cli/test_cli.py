@@ -271,7 +271,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(monkeypatch, capsys, tmp_path):
         (["train", "mock-1", "--reference", "abc"], "no run 'abc'"),
         (["audit", "mock-1", "--model", "abc"], "there is no model 'abc'"),
         (["audit", "--encoder", "cnn"], "--encoder describes a model to train, and there is no DATA"),
-        (["audit", "--model", "abc", "--set", "seed=1"], "--set seed=1 says how to train"),
+        (["audit", "--model", "abc", "--set", "seed=1"], "--set seed=1 cannot be combined with --model"),
         (["report", "abc", "--audits", "nowhere"], "heedful audit --model abc"),
     ]:
         if arguments[0] == "train":

@@ -67,7 +67,7 @@ def counted(outcomes, **chosen):
 
 def test_the_audit_prints_the_shares_of_its_outcomes_in_few_lines(audited):
     printed, audit = audited
-    assert "random word vectors on 350 texts" in printed and "--vectors glove-100" in printed
+    assert "350 training texts, no word vectors" in printed and "--vectors glove-100" in printed
     lines = printed.splitlines()
     model = lines[next(place for place, line in enumerate(lines) if "test texts" in line) :]
     assert len(model) <= 25 and max(map(len, model[:-2])) <= 80
